@@ -1,15 +1,14 @@
 import { EyeOff, Presentation } from "lucide-react";
-import { useState } from "react";
 import { useSearchParams } from "wouter";
 import type { CanvasSurface } from "../../../../src/contracts/canvas.ts";
-import { api, endpointUrl, queries, useApi } from "../../api.ts";
+import { api, endpointUrl, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/empty.tsx";
-import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
+import { useAction } from "../../parts/use-action.tsx";
 import { useScope } from "../../use-scope.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
@@ -76,18 +75,12 @@ export default function CanvasView() {
 
 function Shown({ surface }: { surface: CanvasSurface }) {
   const w = useWords(words);
-  const [error, setError] = useState<Error>();
+  const [failure, act] = useAction("canvas");
   const mayCall = useScope("call");
   const { session = "", artifact, version, kind, title, url, at } = surface;
   const v = `${artifact}-${version}-${at}`;
-  const hide = async (): Promise<void> => {
-    try {
-      await api.calls.execute({ tool: "canvas", input: { action: "hide" }, session: session || undefined });
-      await queries.invalidateQueries({ queryKey: ["canvas"] });
-    } catch (thrown) {
-      setError(thrown as Error);
-    }
-  };
+  const hide = (): void =>
+    act(api.calls.execute({ tool: "canvas", input: { action: "hide" }, session: session || undefined }));
   return (
     <section className="stack" aria-label={title}>
       <p className="row">
@@ -104,11 +97,11 @@ function Shown({ surface }: { surface: CanvasSurface }) {
         <Button look="small" href={`/artifacts/${encodeURIComponent(artifact)}/${encodeURIComponent(session)}`}>
           {w.artifact}
         </Button>
-        <Button look="small" icon={EyeOff} disabled={!mayCall} onClick={() => void hide()}>
+        <Button look="small" icon={EyeOff} disabled={!mayCall} onClick={hide}>
           {w.hide}
         </Button>
       </p>
-      {error ? <Failure error={error} /> : null}
+      {failure}
       {/* Without allow-same-origin it has no origin: no cookie, no storage, nothing of this page. */}
       <iframe
         key={v}

@@ -1,12 +1,11 @@
 import { ArrowLeft, RotateCw, Square } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef } from "react";
 import { Link } from "wouter";
 import type { JobDetail, JobLogLine } from "../../../../src/contracts/jobs.ts";
-import { api, queries, useApi } from "../../api.ts";
+import { api, useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
-import { Failure } from "../../parts/failure.tsx";
 import { countOf, formatClock, formatDuration, isoTime } from "../../parts/format.ts";
 import { JsonView } from "../../parts/json-view.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
@@ -15,6 +14,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { ResultView } from "../../parts/result-view.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
+import { useAction } from "../../parts/use-action.tsx";
 import { type Keys, useKeys } from "../../parts/use-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { useScope } from "../../use-scope.ts";
@@ -47,7 +47,7 @@ const words = defineWords({
 
 export function JobDetailView({ id }: { id: string }) {
   const w = useWords(words);
-  const [problem, setProblem] = useState<Error>();
+  const [failure, run] = useAction("jobs");
   const query = useApi("jobs", "get", [id]);
   const { data: read } = query;
   const { lines, job: streamed } = useJobStream(id, read?.round ?? 1);
@@ -56,12 +56,7 @@ export function JobDetailView({ id }: { id: string }) {
     streamed && streamed.round >= (read?.round ?? 0) ? { ...streamed, waitsFor: waitOf(streamed, read) } : read;
   const mayCall = useScope("call");
   const isOpen = job?.endedAt === undefined;
-  const act = (action: "cancel" | "retry"): void => {
-    setProblem(undefined);
-    api.jobs[action](id)
-      .catch(setProblem)
-      .finally(() => void queries.invalidateQueries({ queryKey: ["jobs"] }));
-  };
+  const act = (action: "cancel" | "retry"): void => run(api.jobs[action](id));
   const keys: Keys = isOpen
     ? { c: { label: w.cancel, run: () => act("cancel") } }
     : { r: { label: w.retry, run: () => act("retry") } };
@@ -84,7 +79,7 @@ export function JobDetailView({ id }: { id: string }) {
         </>
       }
     >
-      {problem ? <Failure error={problem} /> : null}
+      {failure}
       <Loaded query={{ ...query, data: job }}>{(shown) => <JobBody job={shown} lines={lines} />}</Loaded>
     </PageFrame>
   );

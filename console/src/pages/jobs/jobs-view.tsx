@@ -2,14 +2,13 @@ import { ListTodo, RotateCw, Square } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import type { JobInfo, JobState } from "../../../../src/contracts/jobs.ts";
-import { api, queries, useApi } from "../../api.ts";
+import { api, useApi } from "../../api.ts";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Choices } from "../../parts/choices.tsx";
 import { Empty } from "../../parts/empty.tsx";
-import { Failure } from "../../parts/failure.tsx";
 import { formatDuration } from "../../parts/format.ts";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
@@ -17,6 +16,7 @@ import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useRowKeys } from "../../parts/use-row-keys.ts";
 import { SearchBox } from "../../parts/search-box.tsx";
+import { useAction } from "../../parts/use-action.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { useScope } from "../../use-scope.ts";
 import { JobDetailView } from "./job-detail.tsx";
@@ -112,16 +112,10 @@ function JobRows({ jobs }: { jobs: readonly JobInfo[] }) {
   const w = useWords(words);
   const mayCall = useScope("call");
   const list = useRowKeys<HTMLUListElement>();
-  const [problem, setProblem] = useState<Error>();
-  const act = (action: "cancel" | "retry", id: string): void => {
-    setProblem(undefined);
-    api.jobs[action](id)
-      .catch(setProblem)
-      .finally(() => void queries.invalidateQueries({ queryKey: ["jobs"] }));
-  };
+  const [failure, act] = useAction("jobs");
   return (
     <>
-      {problem ? <Failure error={problem} /> : null}
+      {failure}
       <ul ref={list} className="panel plain-list" aria-label={w.list}>
         {jobs.map((job) => (
           <li key={job.id} className="list-row" aria-label={`${job.toolName} ${job.subject.text}`}>
@@ -140,11 +134,11 @@ function JobRows({ jobs }: { jobs: readonly JobInfo[] }) {
               ) : null}
               <TimeAgo at={job.createdAt} />
               {!mayCall ? null : job.endedAt === undefined ? (
-                <Button look="small danger" icon={Square} onClick={() => act("cancel", job.id)}>
+                <Button look="small danger" icon={Square} onClick={() => act(api.jobs.cancel(job.id))}>
                   {w.cancel}
                 </Button>
               ) : (
-                <Button look="small" icon={RotateCw} onClick={() => act("retry", job.id)}>
+                <Button look="small" icon={RotateCw} onClick={() => act(api.jobs.retry(job.id))}>
                   {w.retry}
                 </Button>
               )}

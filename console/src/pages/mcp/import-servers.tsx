@@ -1,12 +1,12 @@
 import { Download } from "lucide-react";
 import { useState } from "react";
 import type { McpImportRequest, McpImportSource } from "../../../../src/contracts/mcp.ts";
-import { api, queries, useApi } from "../../api.ts";
+import { api, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
-import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { useAction } from "../../parts/use-action.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
@@ -34,11 +34,10 @@ export function ImportServers({ onDone }: { onDone: () => void }) {
   const query = useApi("mcp", "importSources", []);
   const [text, setText] = useState("");
   const [pasted, setPasted] = useState<{ request: McpImportRequest; source: McpImportSource }>();
-  const [problem, setProblem] = useState<Error>();
+  const [failure, act] = useAction();
   const read = (): void => {
     const request = { text };
-    setProblem(undefined);
-    api.mcp.importPreview(request).then((source) => setPasted({ request, source }), setProblem);
+    act(api.mcp.importPreview(request), (source) => setPasted({ request, source }));
   };
   return (
     <Panel title={w.title} actions={<Button look="small" text={w.cancel} onClick={onDone} />}>
@@ -66,7 +65,7 @@ export function ImportServers({ onDone }: { onDone: () => void }) {
       <div className="row end">
         <Button text={w.read} disabled={text.trim() === ""} onClick={read} />
       </div>
-      {problem ? <Failure error={problem} /> : null}
+      {failure}
       {pasted ? <ImportSource source={pasted.source} request={pasted.request} onDone={onDone} /> : null}
     </Panel>
   );
@@ -76,20 +75,17 @@ function ImportSource(props: { source: McpImportSource; request: McpImportReques
   const { source } = props;
   const w = useWords(words);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const [problem, setProblem] = useState<Error>();
+  const [failure, act] = useAction("mcp");
   const toggle = (name: string): void => {
     const next = new Set(chosen);
     if (!next.delete(name)) next.add(name);
     setChosen(next);
   };
   const start = (): void => {
-    setProblem(undefined);
     // The badge says which of them replace another one. What is there by now and was not shown is a conflict.
     const replace = source.servers.flatMap(({ name, replaces }) => (replaces === undefined ? [] : [name]));
-    api.mcp
-      .import({ ...props.request, names: [...chosen], replace: replace.filter((name) => chosen.has(name)) })
-      .then(props.onDone, setProblem)
-      .finally(() => void queries.invalidateQueries({ queryKey: ["mcp"] }));
+    const names = { names: [...chosen], replace: replace.filter((name) => chosen.has(name)) };
+    act(api.mcp.import({ ...props.request, ...names }), props.onDone);
   };
   return (
     <fieldset className="mcp-import stack">
@@ -112,7 +108,7 @@ function ImportSource(props: { source: McpImportSource; request: McpImportReques
       {source.notes.map((note) => (
         <VisibleText key={note} as="p" className="small muted" text={note} />
       ))}
-      {problem ? <Failure error={problem} /> : null}
+      {failure}
       {source.servers.length > 0 ? (
         <div className="row end">
           <Button look="primary" icon={Download} disabled={chosen.size === 0} onClick={start}>

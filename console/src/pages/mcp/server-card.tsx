@@ -2,12 +2,12 @@ import { ChevronDown, ChevronRight, LogIn, RotateCw, Trash2, Unplug } from "luci
 import { useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import type { McpActionRequest, McpServerInfo } from "../../../../src/contracts/mcp.ts";
-import { api, queries } from "../../api.ts";
+import { api } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
-import { Failure } from "../../parts/failure.tsx";
 import { countOf, formatDuration } from "../../parts/format.ts";
 import { Tabs } from "../../parts/tabs.tsx";
+import { useAction } from "../../parts/use-action.tsx";
 import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
 import { useScope } from "../../use-scope.ts";
 import { ProtocolLog } from "./protocol-log.tsx";
@@ -73,34 +73,20 @@ export function ServerCard(props: { server: McpServerInfo; isOpen: boolean; canR
   const { server, isOpen } = props;
   const w = useWords(words);
   const [, go] = useLocation();
-  const [problem, setProblem] = useState<Error>();
+  const [failure, act] = useAction("mcp");
   const [isSure, setSure] = useState(false);
   const address = `/mcp/${encodeURIComponent(server.name)}`;
   const changed = server.tools.filter(({ review }) => review === "changed").length;
-  const done = (): void => void queries.invalidateQueries({ queryKey: ["mcp"] });
-  const act = (request: McpActionRequest): void => {
-    setProblem(undefined);
-    api.mcp.act(server.name, request).catch(setProblem).finally(done);
-  };
+  const ask = (request: McpActionRequest): void => act(api.mcp.act(server.name, request));
   const remove = (): void => {
     if (!isSure) return setSure(true);
-    setProblem(undefined);
-    api.mcp
-      .remove(server.name)
-      .then(() => go("/mcp"), setProblem)
-      .finally(done);
+    act(api.mcp.remove(server.name), () => go("/mcp"));
   };
   /** Opens the sign-in page, which redirects back to the console. */
-  const signIn = (): void => {
-    setProblem(undefined);
-    api.mcp
-      .act(server.name, { action: "sign_in" })
-      .then(({ signInPage }) => {
-        if (signInPage && /^https?:/.test(signInPage)) location.assign(signInPage);
-        else done();
-      })
-      .catch(setProblem);
-  };
+  const signIn = (): void =>
+    act(api.mcp.act(server.name, { action: "sign_in" }), ({ signInPage }) => {
+      if (signInPage && /^https?:/.test(signInPage)) location.assign(signInPage);
+    });
   const mayAct = useScope("approve");
   const Arrow = isOpen ? ChevronDown : ChevronRight;
   return (
@@ -122,10 +108,10 @@ export function ServerCard(props: { server: McpServerInfo; isOpen: boolean; canR
           </span>
         )}
         {mayAct ? (
-          <Button look="small" icon={RotateCw} text={w.reconnect} onClick={() => act({ action: "reconnect" })} />
+          <Button look="small" icon={RotateCw} text={w.reconnect} onClick={() => ask({ action: "reconnect" })} />
         ) : null}
         {server.state === "stopped" || !mayAct ? null : (
-          <Button look="small" icon={Unplug} text={w.disconnect} onClick={() => act({ action: "disconnect" })} />
+          <Button look="small" icon={Unplug} text={w.disconnect} onClick={() => ask({ action: "disconnect" })} />
         )}
         {props.canRemove ? (
           <Button look="small danger" icon={Trash2} onBlur={() => setSure(false)} onClick={remove}>
@@ -134,10 +120,10 @@ export function ServerCard(props: { server: McpServerInfo; isOpen: boolean; canR
         ) : null}
       </header>
       <div className="body">
-        {problem ? <Failure error={problem} /> : null}
+        {failure}
         <ServerProblem server={server} />
         {server.state === "needs_approval" && mayAct ? (
-          <Button look="primary mcp-start" onClick={() => act({ action: "approve_launch", hash: server.launchHash })}>
+          <Button look="primary mcp-start" onClick={() => ask({ action: "approve_launch", hash: server.launchHash })}>
             {w.approveLaunch}
           </Button>
         ) : null}
@@ -167,7 +153,7 @@ export function ServerCard(props: { server: McpServerInfo; isOpen: boolean; canR
                 </span>
               ) : null}
             </p>
-            <ServerTabs server={server} onAct={act} />
+            <ServerTabs server={server} onAct={ask} />
           </>
         ) : null}
       </div>

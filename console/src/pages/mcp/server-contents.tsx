@@ -6,6 +6,7 @@ import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { ResultView } from "../../parts/result-view.tsx";
+import { useAction } from "../../parts/use-action.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { useScope } from "../../use-scope.ts";
 
@@ -24,13 +25,10 @@ export function ServerContents({ server }: { server: string }) {
   const listed = useApi("mcp", "resources", [server]);
   const prompts = useApi("mcp", "prompts", [server]).data?.items ?? [];
   const [result, setResult] = useState<ToolResult>();
-  const [problem, setProblem] = useState<Error>();
+  const [failure, act] = useAction();
   const mayRead = useScope("call");
   const { resources = [], templates = [] } = listed.data ?? {};
-  const read = (uri: string): void => {
-    setProblem(undefined);
-    api.mcp.read(server, { uri }).then(setResult, setProblem);
-  };
+  const read = (uri: string): void => act(api.mcp.read(server, { uri }), setResult);
   if (listed.error) return <Failure error={listed.error} again={() => void listed.refetch()} />;
   return (
     <div className="stack">
@@ -62,7 +60,7 @@ export function ServerContents({ server }: { server: string }) {
           </li>
         ))}
       </ul>
-      {problem ? <Failure error={problem} /> : null}
+      {failure}
       {result?.status === "pending" ? (
         <p className="notice warn">
           {w.waits} <Link href={`/approvals/${encodeURIComponent(result.pending.id)}`}>{w.answer}</Link>

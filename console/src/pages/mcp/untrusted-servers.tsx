@@ -1,11 +1,10 @@
 import { ShieldCheck, Trash2 } from "lucide-react";
-import { useState } from "react";
 import type { McpServerEntry } from "../../../../src/contracts/mcp.ts";
-import { api, queries } from "../../api.ts";
+import { api } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
-import { Failure } from "../../parts/failure.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { useAction } from "../../parts/use-action.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
@@ -25,18 +24,14 @@ const words = defineWords({
 /** Servers of configuration files that a person must look at before they run. */
 export function UntrustedServers(props: { entries: readonly McpServerEntry[]; canTrust: boolean }) {
   const w = useWords(words);
-  const [problem, setProblem] = useState<Error>();
+  const [failure, act] = useAction("mcp");
   const waiting = props.entries.filter(({ isTrusted }) => !isTrusted);
   if (waiting.length === 0) return null;
-  const act = (doing: Promise<unknown>): void => {
-    setProblem(undefined);
-    doing.catch(setProblem).finally(() => void queries.invalidateQueries({ queryKey: ["mcp"] }));
-  };
   return (
     <Panel title={w.title}>
       <p className="muted">{w.lead}</p>
       {props.canTrust ? null : <p className="muted">{w.terminal}</p>}
-      {problem ? <Failure error={problem} /> : null}
+      {failure}
       {waiting.map(({ name, what, file, line, digest, canRemove }) => (
         <div key={`${file} ${name}`} className="stack">
           <div className="row">

@@ -7,10 +7,10 @@ import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { countOf } from "../../parts/format.ts";
 import { Empty } from "../../parts/empty.tsx";
-import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { useAction } from "../../parts/use-action.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { PlayedCall } from "./played-call.tsx";
 
@@ -56,12 +56,11 @@ export default function PlaygroundView() {
   const detected = edited === undefined || edited === example;
   const [startsInReasoning, setStartsInReasoning] = useState(false);
   const [parsed, setParsed] = useState<ParsedAnswer & { round: number }>();
-  const [problem, setProblem] = useState<Error>();
+  const [failure, act] = useAction();
   const read = (from: string): void => {
-    setProblem(undefined);
     const request: ParseRequest = { text: from, format, startsInReasoning };
     const show = (answer: ParsedAnswer): void => setParsed((now) => ({ ...answer, round: (now?.round ?? 0) + 1 }));
-    api.playground.parse(request).then(show, setProblem);
+    act(api.playground.parse(request), show);
   };
   const choose = (name: string): void => setParams(name === "auto" ? {} : { format: name }, { replace: true });
   const showExample = (): void => {
@@ -123,7 +122,7 @@ export default function PlaygroundView() {
             <Button text={w.example} disabled={formats.length === 0} onClick={showExample} />
             <Button look="primary" type="submit" text={w.read} disabled={text.trim() === ""} />
           </div>
-          {problem ? <Failure error={problem} /> : null}
+          {failure}
         </div>
       </form>
       {parsed ? <Parsed key={parsed.round} parsed={parsed} /> : null}

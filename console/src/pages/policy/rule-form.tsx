@@ -1,11 +1,11 @@
 import { type FormEvent, useEffect, useState } from "react";
 import type { NewRuleRequest, RuleInfo } from "../../../../src/contracts/policy.ts";
-import { queries, useApi } from "../../api.ts";
+import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
-import { Failure } from "../../parts/failure.tsx";
 import { countOf, formatNumber } from "../../parts/format.ts";
+import { useAction } from "../../parts/use-action.tsx";
 
 const words = defineWords({
   rule: ["Rule", "规则"],
@@ -79,18 +79,14 @@ export function RuleForm(props: {
   const w = useWords(words);
   const [rule, setRule] = useState(props.rule?.rule ?? "");
   const [decision, setDecision] = useState<NewRuleRequest["decision"]>(props.rule?.decision ?? "ask");
-  const [problem, setProblem] = useState<Error>();
+  const [failure, act] = useAction("policy");
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    setProblem(undefined);
-    props
-      .save({ rule: rule.trim(), decision })
-      .then(props.onDone, setProblem)
-      .finally(() => void queries.invalidateQueries({ queryKey: ["policy"] }));
+    act(props.save({ rule: rule.trim(), decision }), props.onDone);
   };
   return (
     <form className="rule-form stack" aria-label={props.label} onSubmit={submit}>
-      {problem ? <Failure error={problem} /> : null}
+      {failure}
       <div className="row">
         <RuleFields value={{ rule, decision }} onRule={setRule} onDecision={setDecision} autoFocus />
       </div>

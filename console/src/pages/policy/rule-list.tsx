@@ -2,17 +2,17 @@ import { Pencil, Scale, Undo2 } from "lucide-react";
 import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import type { PolicyInfo, RuleInfo } from "../../../../src/contracts/policy.ts";
-import { api, queries } from "../../api.ts";
+import { api } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Choices } from "../../parts/choices.tsx";
 import { Empty } from "../../parts/empty.tsx";
-import { Failure } from "../../parts/failure.tsx";
 import { countOf, formatNumber } from "../../parts/format.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { SearchBox } from "../../parts/search-box.tsx";
+import { useAction } from "../../parts/use-action.tsx";
 import { useRowKeys } from "../../parts/use-row-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { RuleForm } from "./rule-form.tsx";
@@ -126,18 +126,14 @@ function RuleRow(props: {
   const place = originOf({ origin: props.file ?? rule.origin, line: rule.line });
   const { language } = useLanguage();
   const [search, setSearch] = useSearchParams();
-  const [problem, setProblem] = useState<Error>();
+  const [failure, act] = useAction("policy");
   const [isSure, setSure] = useState(false);
   const name = keyOf(rule);
   const { decision, origin, session } = rule;
   const change = { rule: rule.rule, decision, origin, session };
   const revoke = (): void => {
     if (!isSure) return setSure(true);
-    setProblem(undefined);
-    api.policy
-      .changeRule(change)
-      .catch(setProblem)
-      .finally(() => void queries.invalidateQueries({ queryKey: ["policy"] }));
+    act(api.policy.changeRule(change));
   };
   if (canChange && search.get("edit") === name) {
     return (
@@ -190,7 +186,7 @@ function RuleRow(props: {
           <span className="small muted">{rule.canEdit ? "" : w.byHand}</span>
         )}
       </span>
-      {problem ? <Failure error={problem} /> : null}
+      {failure}
     </li>
   );
 }

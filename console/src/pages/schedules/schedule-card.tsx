@@ -6,10 +6,10 @@ import { api, queries } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
-import { Failure } from "../../parts/failure.tsx";
 import { browserTimeZone } from "../../parts/format.ts";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
+import { useAction } from "../../parts/use-action.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
 import { useScope } from "../../use-scope.ts";
@@ -45,18 +45,13 @@ export function ScheduleCard({ schedule, isOpen }: { schedule: ScheduleInfo; isO
   const w = useWords(words);
   const [, go] = useLocation();
   const [search, setSearch] = useSearchParams();
-  const [problem, setProblem] = useState<Error>();
+  const [failure, act] = useAction("schedules");
   const [isSure, setSure] = useState(false);
   const timing = useTimingText(schedule.timing);
   const { id, name, isPaused, nextAt, upcoming } = schedule;
   const address = `/schedules/${encodeURIComponent(id)}`;
   const mayChange = useScope("call");
   const isEditing = mayChange && isOpen && search.get("edit") === "yes";
-  const done = (): void => void queries.invalidateQueries({ queryKey: ["schedules"] });
-  const act = (doing: Promise<unknown>): void => {
-    setProblem(undefined);
-    doing.catch(setProblem).finally(done);
-  };
   const run = (): void => act(api.schedules.run(id));
   const pause = (): void => act(api.schedules.pause(id, { isPaused: !isPaused }));
   const edit = (): void => go(`${address}?edit=yes`);
@@ -94,7 +89,7 @@ export function ScheduleCard({ schedule, isOpen }: { schedule: ScheduleInfo; isO
               onBlur={() => setSure(false)}
               onClick={() => {
                 if (!isSure) setSure(true);
-                else act(api.schedules.remove(id).then(() => isOpen && go("/schedules")));
+                else act(api.schedules.remove(id), () => isOpen && go("/schedules"));
               }}
             >
               {isSure ? w.sure : w.remove}
@@ -110,12 +105,12 @@ export function ScheduleCard({ schedule, isOpen }: { schedule: ScheduleInfo; isO
           save={async (request) => {
             await api.schedules.update(id, request);
             setSearch({});
-            done();
+            await queries.invalidateQueries({ queryKey: ["schedules"] });
           }}
         />
       ) : (
         <div className="body">
-          {problem ? <Failure error={problem} /> : null}
+          {failure}
           <p className="row">
             <strong>{timing}</strong>
             {schedule.timing.type === "cron" ? (

@@ -3,13 +3,13 @@ import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import { Link } from "wouter";
 import type { ToolResult } from "../../../../src/contracts/basics.ts";
 import type { AgentSessionDetail, AgentSessionInfo, SessionEntry } from "../../../../src/contracts/sessions.ts";
-import { api, queries, useApi } from "../../api.ts";
+import { api, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { countOf } from "../../parts/format.ts";
-import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
+import { useAction } from "../../parts/use-action.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { useScope } from "../../use-scope.ts";
@@ -46,11 +46,7 @@ export function SessionDetailView({ id }: { id: string }) {
   const stream = useSessionStream(id);
   const { data } = query;
   const session = data && observed(data, stream.entries);
-  const [problem, setProblem] = useState<Error>();
-  const act = (done: Promise<unknown>): void => {
-    setProblem(undefined);
-    done.catch(setProblem).finally(() => void queries.invalidateQueries({ queryKey: ["sessions"] }));
-  };
+  const [failure, act] = useAction("sessions");
   const stop = (): void => act(api.sessions.stop(id));
   const mayCall = useScope("call");
   const isActive = session?.state === "running" || session?.state === "waiting";
@@ -66,7 +62,7 @@ export function SessionDetailView({ id }: { id: string }) {
         </>
       }
     >
-      {problem ? <Failure error={problem} /> : null}
+      {failure}
       <Loaded query={{ ...query, data: session }}>
         {(shown) => (
           <SessionBody session={shown} stream={stream} say={(text) => act(api.sessions.send(id, { text }))} />

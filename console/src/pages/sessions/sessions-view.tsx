@@ -1,8 +1,7 @@
 import { CornerDownRight, MessagesSquare, Plus } from "lucide-react";
-import { useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import type { SessionQuestion, SessionState } from "../../../../src/contracts/sessions.ts";
-import { api, queries, useApi } from "../../api.ts";
+import { api, useApi } from "../../api.ts";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -10,11 +9,11 @@ import { countOf } from "../../parts/format.ts";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Choices } from "../../parts/choices.tsx";
 import { Empty } from "../../parts/empty.tsx";
-import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
+import { useAction } from "../../parts/use-action.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { useRowKeys } from "../../parts/use-row-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -64,20 +63,11 @@ function SessionsList() {
   const [, go] = useLocation();
   const [search, setSearch] = useSearchParams();
   const state = STATES.find((each) => each === search.get("state"));
-  const [problem, setProblem] = useState<Error>();
+  const [failure, act] = useAction("sessions");
   const query = useApi("sessions", "list", [{ limit: 200, state }], LIVE);
   const canAnswer = query.data?.canAnswer;
   const mayBegin = useScope("call") && canAnswer === true;
-  const begin = (): void => {
-    setProblem(undefined);
-    api.sessions
-      .create()
-      .then(({ key }) => {
-        void queries.invalidateQueries({ queryKey: ["sessions"] });
-        go(addressOfSession(key));
-      })
-      .catch(setProblem);
-  };
+  const begin = (): void => act(api.sessions.create(), ({ key }) => go(addressOfSession(key)));
   useKeys(mayBegin ? { n: { label: w.begin, run: begin } } : {});
   return (
     <PageFrame
@@ -85,7 +75,7 @@ function SessionsList() {
       lead={w.lead}
       actions={mayBegin ? <Button look="primary" icon={Plus} hotkey="n" text={w.begin} onClick={begin} /> : null}
     >
-      {problem ? <Failure error={problem} /> : null}
+      {failure}
       {canAnswer === false ? <p className="notice warn">{w.noModel}</p> : null}
       <Choices
         label={w.state}

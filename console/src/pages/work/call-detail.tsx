@@ -1,5 +1,4 @@
 import { ArrowLeft, Pencil, RotateCw, Square } from "lucide-react";
-import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import type { CallDetail } from "../../../../src/contracts/calls.ts";
 import { api, queries, useApi } from "../../api.ts";
@@ -7,7 +6,6 @@ import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
-import { Failure } from "../../parts/failure.tsx";
 import { formatDateTime, formatDuration } from "../../parts/format.ts";
 import { JsonView } from "../../parts/json-view.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
@@ -18,6 +16,7 @@ import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { VerdictText } from "../../parts/localized.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { useAction } from "../../parts/use-action.tsx";
 import { TerminalText, VisibleText } from "../../parts/visible-text.tsx";
 import { callPath, useAnswerable, useCallActions } from "./call-actions.ts";
 import { CallState } from "./call-state.tsx";
@@ -71,7 +70,7 @@ export function CallDetailView({ callId }: { callId: string }) {
   const [, go] = useLocation();
   const query = useApi("calls", "get", [callId]);
   const actions = useCallActions({ opensReplay: true });
-  const [problem, setProblem] = useState<Error>();
+  const [failure, act] = useAction();
   const call = query.data;
   const isLive = call?.status === "running" || call?.status === "waiting";
   const back = (): void => go(lastListPath());
@@ -88,7 +87,7 @@ export function CallDetailView({ callId }: { callId: string }) {
         <>
           <Button look="plain" icon={ArrowLeft} text={w.back} href={lastListPath()} />
           {isLive ? (
-            <Button look="danger" icon={Square} onClick={() => void api.calls.cancel(callId).catch(setProblem)}>
+            <Button look="danger" icon={Square} onClick={() => act(api.calls.cancel(callId))}>
               {w.cancel}
             </Button>
           ) : null}
@@ -106,7 +105,7 @@ export function CallDetailView({ callId }: { callId: string }) {
       }
     >
       <News actions={actions} />
-      {problem ? <Failure error={problem} /> : null}
+      {failure}
       <Loaded query={query}>{(loaded) => <Detail call={loaded} />}</Loaded>
     </PageFrame>
   );

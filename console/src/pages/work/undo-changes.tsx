@@ -5,8 +5,8 @@ import { useApi } from "../../api.ts";
 import { defineWords, type Pair, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { DiffView } from "../../parts/diff-view.tsx";
-import { Failure } from "../../parts/failure.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { useAction } from "../../parts/use-action.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { redo, undo } from "../../undo.tsx";
 import { NextStep } from "../welcome/next-step.tsx";
@@ -34,17 +34,15 @@ const words = defineWords({
 export function UndoChanges({ callId, onUndone }: { callId: string; onUndone: () => void }) {
   const w = useWords(words);
   const changes = useApi("undo", "list", [{ call: callId }]).data?.items ?? [];
-  const [problem, setProblem] = useState<Error>();
+  const [failure, act] = useAction();
   const [news, setNews] = useState("");
   const canUndo = changes.some(({ state }) => state === "done");
   const undoId = changes.find(({ undoneBy }) => undoneBy !== undefined)?.undoneBy;
-  const follow = (running: Promise<UndoOutcome | undefined>, done: string): void => {
-    setProblem(undefined);
-    running.then((outcome) => {
+  const follow = (running: Promise<UndoOutcome | undefined>, done: string): void =>
+    act(running, (outcome) => {
       setNews(outcome && outcome.undone.length > 0 ? done : "");
       onUndone();
-    }, setProblem);
-  };
+    });
   if (changes.length === 0) return null;
   return (
     <Panel
@@ -66,7 +64,7 @@ export function UndoChanges({ callId, onUndone }: { callId: string; onUndone: ()
         </p>
       )}
       {canUndo ? null : <NextStep />}
-      {problem ? <Failure error={problem} /> : null}
+      {failure}
       {changes.map((change) => (
         <Change key={change.id} change={change} />
       ))}
