@@ -1,13 +1,13 @@
-/** Switches between a few views of one thing. */
-export function Tabs<T extends string>(props: {
+/** Switches between a few views of one thing. The tabs have the order of the object. */
+export function Tabs<Tab extends string>(props: {
   label: string;
-  tabs: readonly (readonly [T, string])[];
-  chosen: T;
-  onChoose: (tab: T) => void;
+  tabs: Readonly<Partial<Record<Tab, string>>>;
+  chosen: Tab;
+  onChoose: (tab: Tab) => void;
 }) {
   return (
     <div className="tabs" role="tablist" aria-label={props.label}>
-      {props.tabs.map(([tab, text]) => (
+      {(Object.entries(props.tabs) as [Tab, string][]).map(([tab, text]) => (
         <button
           key={tab}
           type="button"

@@ -11,6 +11,7 @@ import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
+import { Select } from "../../parts/select.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { useToolTitle } from "../../parts/tool-text.ts";
@@ -23,7 +24,7 @@ import { HistoryList } from "./history-list.tsx";
 import { isBatchable, type QueueItem } from "./queue.ts";
 import { QueueFilters } from "./queue-filters.tsx";
 import { QueueList } from "./queue-list.tsx";
-import { type AlertSetting, useAlertSetting } from "./use-alerts.ts";
+import { useAlertSetting } from "./use-alerts.ts";
 import { type AnswerLine, type Answers, canRevert, useAnswers } from "./use-answers.ts";
 import { type Queue, useQueue, useQueueView } from "./use-queue.ts";
 
@@ -99,15 +100,7 @@ export default function ApprovalsView() {
         <>
           <AlertChoice />
           <Button look="plain show-keys" icon={Keyboard} hotkey="?" label={w.keys} onClick={showKeys} />
-          <Tabs
-            label={w.title}
-            tabs={[
-              ["open", w.open],
-              ["answered", w.answered],
-            ]}
-            chosen={tab}
-            onChoose={chooseTab}
-          />
+          <Tabs label={w.title} tabs={{ open: w.open, answered: w.answered }} chosen={tab} onChoose={chooseTab} />
         </>
       }
     >
@@ -129,18 +122,13 @@ function AlertChoice() {
   return (
     <label className="inline alert-choice" title={w.alerts}>
       <Icon size={16} aria-hidden />
-      <select
-        className="select narrow small"
-        aria-label={w.alerts}
+      <Select
+        className="narrow small"
+        label={w.alerts}
         value={setting}
-        onChange={({ target }) => void choose(target.value as AlertSetting)}
-      >
-        {(["off", "plain", "details"] as const).map((each) => (
-          <option key={each} value={each}>
-            {w.alertChoices[each]}
-          </option>
-        ))}
-      </select>
+        options={(["off", "plain", "details"] as const).map((each) => [each, w.alertChoices[each]] as const)}
+        onChoose={(each) => void choose(each)}
+      />
     </label>
   );
 }

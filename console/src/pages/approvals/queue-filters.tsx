@@ -5,6 +5,7 @@ import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { useRiskNames } from "../../parts/risk-badge.tsx";
 import { SearchBox } from "../../parts/search-box.tsx";
+import { Select } from "../../parts/select.tsx";
 import type { QueueItem, QueueView } from "./queue.ts";
 
 const words = defineWords({
@@ -35,7 +36,8 @@ export function QueueFilters(props: {
     <div className="stack queue-filters">
       <SearchBox label={w.search} value={view.text} onChange={(text) => onChange({ text })} />
       <div className="row queue-choices">
-        <Choice
+        <Select
+          className="narrow small"
           label={w.sort}
           value={view.sort}
           options={[
@@ -44,14 +46,16 @@ export function QueueFilters(props: {
           ]}
           onChoose={(sort) => onChange({ sort: sort === "age" ? "age" : "risk" })}
         />
-        <Choice
+        <Select
+          className="narrow small"
           label={w.anyRisk}
           value={view.risk}
           options={[["", w.anyRisk], ...RiskLevel.options.map((level) => [level, names[level]] as const)]}
           onChoose={(risk) => onChange({ risk })}
         />
         {tools.length > 1 || view.tool !== "" ? (
-          <Choice
+          <Select
+            className="narrow small"
             label={w.anyTool}
             value={view.tool}
             options={[["", w.anyTool], ...tools.map((tool) => [tool, tool] as const)]}
@@ -59,7 +63,8 @@ export function QueueFilters(props: {
           />
         ) : null}
         {sessions.length > 1 || view.session !== "" ? (
-          <Choice
+          <Select
+            className="narrow small"
             label={w.anySession}
             value={view.session}
             options={[["", w.anySession], ...sessions.map((session) => [session, session] as const)]}
@@ -81,30 +86,6 @@ export function QueueFilters(props: {
         ) : null}
       </div>
     </div>
-  );
-}
-
-function Choice(props: {
-  label: string;
-  value: string;
-  options: readonly (readonly [string, string])[];
-  onChoose: (value: string) => void;
-}) {
-  const isListed = props.options.some(([value]) => value === props.value);
-  return (
-    <select
-      className="select narrow small"
-      aria-label={props.label}
-      value={props.value}
-      onChange={({ target }) => props.onChoose(target.value)}
-    >
-      {isListed ? null : <option value={props.value}>{props.value}</option>}
-      {props.options.map(([value, text]) => (
-        <option key={value} value={value}>
-          {text}
-        </option>
-      ))}
-    </select>
   );
 }
 

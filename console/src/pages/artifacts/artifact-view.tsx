@@ -13,6 +13,7 @@ import { Failure } from "../../parts/failure.tsx";
 import { languageOf } from "../../parts/highlight.ts";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
+import { Select } from "../../parts/select.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { useScope } from "../../use-scope.ts";
@@ -62,6 +63,7 @@ export function ArtifactView({ id, session }: Shown) {
       },
       { replace: true },
     );
+  const tabs = { rendered: w.rendered, source: w.source, changes: w.changes };
   const versions = useApi("artifacts", "versions", [id, { session }]).data?.items ?? [];
   return (
     <PageFrame
@@ -89,7 +91,7 @@ export function ArtifactView({ id, session }: Shown) {
             />
             <Tabs
               label={w.views}
-              tabs={TABS.filter((one) => one !== "rendered" || look !== "source").map((one) => [one, w[one]] as const)}
+              tabs={look === "source" ? { source: w.source, changes: w.changes } : tabs}
               chosen={tab}
               onChoose={(one) => set("view", one)}
             />
@@ -183,13 +185,11 @@ function Changes(props: { id: string; session: string; to: number; versions: rea
     <>
       <label className="row">
         <span className="small muted">{w.compare}</span>
-        <select className="select narrow" value={from} onChange={({ target }) => setFrom(Number(target.value))}>
-          {others.map((version) => (
-            <option key={version} value={version}>
-              v{version}
-            </option>
-          ))}
-        </select>
+        <Select
+          value={String(from)}
+          options={others.map((version) => [String(version), `v${version}`] as const)}
+          onChoose={(version) => setFrom(Number(version))}
+        />
         {data ? (
           <span className="small muted mono">
             +{data.added} −{data.removed}

@@ -9,6 +9,7 @@ import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
+import { Select } from "../../parts/select.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { ArtifactView } from "./artifact-view.tsx";
@@ -53,20 +54,15 @@ function ArtifactList() {
       lead={w.lead}
       actions={
         sessions.length > 0 ? (
-          <select
-            className="select narrow"
-            aria-label={w.session}
+          <Select
+            label={w.session}
             value={session}
-            onChange={({ target }) => {
-              setParams(target.value === "" ? {} : { session: target.value }, { replace: true });
+            options={[["", w.anySession], ...sessions]}
+            onChoose={(name) => {
+              setParams(name === "" ? {} : { session: name }, { replace: true });
               setCursor(undefined);
             }}
-          >
-            <option value="">{w.anySession}</option>
-            {sessions.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
+          />
         ) : null
       }
     >

@@ -7,6 +7,7 @@ import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
+import { Select } from "../../parts/select.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import { useScope } from "../../use-scope.ts";
@@ -45,18 +46,12 @@ export default function CanvasView() {
       lead={w.lead}
       actions={
         surfaces.length > 1 ? (
-          <select
-            className="select narrow"
-            aria-label={w.session}
+          <Select
+            label={w.session}
             value={surface?.session ?? ""}
-            onChange={({ target }) => setParams({ session: target.value }, { replace: true })}
-          >
-            {surfaces.map(({ session = "" }) => (
-              <option key={session} value={session}>
-                {session || w.noSession}
-              </option>
-            ))}
-          </select>
+            options={surfaces.map(({ session = "" }) => [session, session || w.noSession] as const)}
+            onChoose={(session) => setParams({ session }, { replace: true })}
+          />
         ) : null
       }
     >

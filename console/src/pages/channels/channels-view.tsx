@@ -10,6 +10,7 @@ import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { ResultView } from "../../parts/result-view.tsx";
+import { Select } from "../../parts/select.tsx";
 import { useScope } from "../../use-scope.ts";
 import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
 
@@ -100,16 +101,7 @@ function ChannelPanel({ channel: { name, type, targets, actions, problem } }: { 
           </p>
         )}
         <div className="row">
-          <select
-            className="select narrow"
-            aria-label={`${w.target}: ${name}`}
-            value={to}
-            onChange={({ target }) => setTo(target.value)}
-          >
-            {targets.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
+          <Select label={`${w.target}: ${name}`} value={to} options={targets} onChoose={setTo} />
           <Button icon={Send} disabled={!mayCall || problem !== undefined || isSending} onClick={test}>
             {isSending ? w.sending : w.test}
           </Button>

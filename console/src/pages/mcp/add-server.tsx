@@ -6,6 +6,7 @@ import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { Select } from "../../parts/select.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { splitWords } from "./split-words.ts";
@@ -87,10 +88,7 @@ export function AddServer({ onDone }: { onDone: () => void }) {
       actions={
         <Tabs
           label={w.way}
-          tabs={[
-            ["program", w.program],
-            ["address", w.address],
-          ]}
+          tabs={{ program: w.program, address: w.address }}
           chosen={way}
           onChoose={(chosen: Way) => {
             setWay(chosen);
@@ -125,15 +123,12 @@ export function AddServer({ onDone }: { onDone: () => void }) {
             </label>
             <label className="stack">
               {w.network}
-              <select
-                className="select"
+              <Select
+                className=""
                 value={network}
-                onChange={({ target: { value } }) => setNetwork(value === "none" || value === "hosts" ? value : "all")}
-              >
-                <option value="all">{w.networks.all}</option>
-                <option value="none">{w.networks.none}</option>
-                <option value="hosts">{w.networks.hosts}</option>
-              </select>
+                options={(["all", "none", "hosts"] as const).map((each) => [each, w.networks[each]] as const)}
+                onChoose={setNetwork}
+              />
             </label>
             {network === "hosts" ? (
               <label className="stack">

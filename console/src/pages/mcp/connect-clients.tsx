@@ -43,28 +43,10 @@ export function ConnectClients() {
   const url = new URL("mcp", document.baseURI).href;
   const { file, text, link, tokenVariable } = clientConfig(client, way === "pipes" ? { command } : { url }) ?? {};
   return (
-    <Panel
-      title={w.title}
-      actions={
-        <Tabs
-          label={w.client}
-          tabs={Object.entries(MCP_CLIENTS) as [McpClientName, string][]}
-          chosen={client}
-          onChoose={setClient}
-        />
-      }
-    >
+    <Panel title={w.title} actions={<Tabs label={w.client} tabs={MCP_CLIENTS} chosen={client} onChoose={setClient} />}>
       {way === "pipes" ? <p className="muted">{w.lead}</p> : null}
       <div className="row">
-        <Tabs
-          label={w.way}
-          tabs={[
-            ["pipes", w.pipes],
-            ["http", w.http],
-          ]}
-          chosen={way}
-          onChoose={setWay}
-        />
+        <Tabs label={w.way} tabs={{ pipes: w.pipes, http: w.http }} chosen={way} onChoose={setWay} />
         <span className="muted small grow">
           {file === undefined ? "" : w.where} <span className="mono">{file ?? ""}</span>
         </span>

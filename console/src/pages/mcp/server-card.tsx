@@ -169,7 +169,7 @@ function ServerTabs({ server, onAct }: { server: McpServerInfo; onAct: (request:
     <>
       <Tabs
         label={w.views}
-        tabs={TABS.map((each) => [each, w.tabs[each]] as const)}
+        tabs={w.tabs}
         chosen={tab}
         onChoose={(each: Tab) => setSearch(each === "tools" ? {} : { tab: each }, { replace: true })}
       />

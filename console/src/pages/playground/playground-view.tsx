@@ -10,6 +10,7 @@ import { Empty } from "../../parts/empty.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { Select } from "../../parts/select.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { PlayedCall } from "./played-call.tsx";
@@ -99,17 +100,12 @@ export default function PlaygroundView() {
             onChange={({ target }) => setText(target.value)}
           />
           <div className="row">
-            <select
-              className="select narrow"
-              aria-label={w.format}
+            <Select
+              label={w.format}
               value={format}
-              onChange={({ target }) => choose(target.value)}
-            >
-              <option value="auto">auto: {w.auto}</option>
-              {formats.map(({ name }) => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
+              options={[["auto", `auto: ${w.auto}`], ...formats.map(({ name }) => name)]}
+              onChoose={choose}
+            />
             <label className="inline check">
               <input
                 type="checkbox"

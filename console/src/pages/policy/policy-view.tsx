@@ -60,7 +60,7 @@ export default function PolicyView() {
       <div>
         <Tabs
           label={w.views}
-          tabs={TABS.map((each) => [each, w.tabs[each]] as const)}
+          tabs={w.tabs}
           chosen={tab}
           onChoose={(each: Tab) => setSearch(each === "rules" ? {} : { tab: each })}
         />

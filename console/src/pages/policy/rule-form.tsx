@@ -5,6 +5,7 @@ import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { countOf, formatNumber } from "../../parts/format.ts";
+import { Select } from "../../parts/select.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 
 const words = defineWords({
@@ -42,18 +43,12 @@ export function RuleFields(props: {
   const { rule, decision } = props.value;
   return (
     <>
-      <select
-        className="select narrow"
-        aria-label={w.decision}
+      <Select
+        label={w.decision}
         value={decision}
-        onChange={({ target }) => props.onDecision(DECISIONS.find((each) => each === target.value) ?? decision)}
-      >
-        {DECISIONS.map((each) => (
-          <option key={each} value={each}>
-            {w.decisions[each]}
-          </option>
-        ))}
-      </select>
+        options={DECISIONS.map((each) => [each, w.decisions[each]] as const)}
+        onChoose={props.onDecision}
+      />
       <input
         className="input mono grow"
         aria-label={w.rule}

@@ -10,6 +10,7 @@ import { CallSubject } from "../../parts/call-subject.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { countOf, formatNumber } from "../../parts/format.ts";
 import { Panel } from "../../parts/panel.tsx";
+import { Select } from "../../parts/select.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { RuleFields } from "./rule-form.tsx";
 
@@ -81,28 +82,22 @@ export function RuleSimulator({ rules }: { rules: readonly RuleInfo[] }) {
     <Panel title={w.title} isBare actions={<span className="small muted">{w.lead}</span>}>
       <form className="body" onSubmit={submit}>
         <div className="row simulate-row">
-          <select
-            className="select narrow"
-            aria-label={w.what}
+          <Select
+            label={w.what}
             value={kind}
-            onChange={({ target }) => setKind(target.value === "remove" ? "remove" : "add")}
-          >
-            <option value="add">{w.kinds.add}</option>
-            {rules.length > 0 ? <option value="remove">{w.kinds.remove}</option> : null}
-          </select>
+            options={[["add", w.kinds.add], ...(rules.length > 0 ? [["remove", w.kinds.remove] as const] : [])]}
+            onChoose={setKind}
+          />
           {kind === "add" ? (
             <RuleFields value={{ rule, decision }} onRule={setRule} onDecision={setDecision} />
           ) : (
-            <select
-              className="select mono grow"
-              aria-label={w.rule}
+            <Select
+              className="mono grow"
+              label={w.rule}
               value={removed}
-              onChange={({ target }) => setRemoved(target.value)}
-            >
-              {[...new Set(rules.map((each) => each.rule))].map((each) => (
-                <option key={each}>{each}</option>
-              ))}
-            </select>
+              options={[...new Set(rules.map((each) => each.rule))]}
+              onChoose={setRemoved}
+            />
           )}
           {run?.state === "running" ? (
             <Button look="danger" icon={CircleStop} text={w.cancel} onClick={cancel} />

@@ -8,6 +8,7 @@ import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Localized } from "../../parts/localized.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { Select } from "../../parts/select.tsx";
 
 const words = defineWords({
   title: ["What would happen to this call, and why?", "这次调用会怎样，为什么？"],
@@ -85,19 +86,18 @@ export function WhyPanel() {
       <form className="body" onSubmit={submit}>
         <label className="stack why-past">
           <span className="small muted">{w.past}</span>
-          <select
-            className="select"
+          <Select
+            className=""
             value={wanted}
-            onChange={({ target }) => setSearch(target.value === "" ? { tab: "why" } : { call: target.value })}
-          >
-            <option value="">{w.none}</option>
-            {wanted !== "" && !recent.some(({ callId }) => callId === wanted) ? <option>{wanted}</option> : null}
-            {recent.map(({ callId, toolName, subject }) => (
-              <option key={callId} value={callId}>
-                {`${toolName} ${subject?.text ?? ""}`.slice(0, 100)}
-              </option>
-            ))}
-          </select>
+            options={[
+              ["", w.none],
+              ...recent.map(
+                ({ callId, toolName, subject }) =>
+                  [callId, `${toolName} ${subject?.text ?? ""}`.slice(0, 100)] as const,
+              ),
+            ]}
+            onChoose={(call) => setSearch(call === "" ? { tab: "why" } : { call })}
+          />
         </label>
         {past.error ? <Failure error={past.error} /> : null}
         {found?.verdict ? (
@@ -108,28 +108,13 @@ export function WhyPanel() {
           </p>
         ) : null}
         <div className="row">
-          <select
-            key={tools.length}
-            className="select narrow"
-            aria-label={w.tool}
+          <Select
+            label={w.tool}
             value={sample.tool}
-            onChange={({ target }) => setSample({ ...sample, tool: target.value })}
-          >
-            {tools.some(({ name }) => name === sample.tool) ? null : <option>{sample.tool}</option>}
-            {tools.map(({ name }) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-          <select
-            className="select narrow"
-            aria-label={w.mode}
-            value={mode}
-            onChange={({ target }) => setMode(MODES.find((name) => name === target.value) ?? "default")}
-          >
-            {MODES.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
+            options={tools.map(({ name }) => name)}
+            onChoose={(tool) => setSample({ ...sample, tool })}
+          />
+          <Select label={w.mode} value={mode} options={MODES} onChoose={setMode} />
         </div>
         <textarea
           className="textarea"

@@ -10,6 +10,7 @@ import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { browserTimeZone } from "../../parts/format.ts";
+import { Select } from "../../parts/select.tsx";
 import { formatInZone, useCronText } from "./timing-text.ts";
 
 const words = defineWords({
@@ -92,21 +93,15 @@ export function ScheduleForm(props: {
       <div className="schedule-when">
         <label className="stack">
           {w.how}
-          <select
-            className="select"
+          <Select
+            className=""
             value={kind}
-            onChange={({ target: { value } }) => {
-              const chosen = KINDS.find((each) => each === value) ?? "cron";
+            options={KINDS.map((each) => [each, w.kinds[each]] as const)}
+            onChoose={(chosen) => {
               setKind(chosen);
               setWhen(schedule?.timing.type === chosen ? textOf(schedule.timing) : EXAMPLES[chosen]);
             }}
-          >
-            {KINDS.map((each) => (
-              <option key={each} value={each}>
-                {w.kinds[each]}
-              </option>
-            ))}
-          </select>
+          />
         </label>
         <label className="stack">
           {kind === "every" ? w.minutes : kind === "cron" ? w.expression : w.at}

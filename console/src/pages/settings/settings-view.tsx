@@ -20,7 +20,7 @@ const words = defineWords({
   browser: ["This browser", "此浏览器"],
   language: ["Language", "语言"],
   theme: ["Theme", "主题"],
-  themes: { light: ["Light", "浅色"], dark: ["Dark", "深色"], system: ["Like the system", "跟随系统"] },
+  themes: { system: ["Like the system", "跟随系统"], light: ["Light", "浅色"], dark: ["Dark", "深色"] },
   alerts: ["Notifications", "通知"],
   alertChoices: { off: ["Off", "关闭"], plain: ["Without details", "不含详情"], details: ["With details", "包含详情"] },
   you: ["Signed in as", "登录身份"],
@@ -73,38 +73,17 @@ function BrowserSettings() {
       <dl className="facts settings">
         <dt>{w.language}</dt>
         <dd>
-          <Tabs
-            label={w.language}
-            tabs={[
-              ["en", "English"],
-              ["zh", "中文"],
-            ]}
-            chosen={language}
-            onChoose={choose}
-          />
+          <Tabs label={w.language} tabs={{ en: "English", zh: "中文" }} chosen={language} onChoose={choose} />
         </dd>
         <dt>{w.theme}</dt>
         <dd>
-          <Tabs
-            label={w.theme}
-            tabs={[
-              ["system", w.themes.system],
-              ["light", w.themes.light],
-              ["dark", w.themes.dark],
-            ]}
-            chosen={theme}
-            onChoose={setTheme}
-          />
+          <Tabs label={w.theme} tabs={w.themes} chosen={theme} onChoose={setTheme} />
         </dd>
         <dt>{w.alerts}</dt>
         <dd>
           <Tabs
             label={w.alerts}
-            tabs={[
-              ["off", w.alertChoices.off],
-              ["plain", w.alertChoices.plain],
-              ["details", w.alertChoices.details],
-            ]}
+            tabs={w.alertChoices}
             chosen={alerts}
             onChoose={(setting) => void setAlerts(setting)}
           />

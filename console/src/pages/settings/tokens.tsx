@@ -8,6 +8,7 @@ import { Button } from "../../parts/button.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
+import { Select } from "../../parts/select.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
@@ -175,18 +176,12 @@ function NewTokenForm(props: { onCreated: (token: NewToken) => void; onProblem: 
           {w.scopes[scope]}
         </label>
       ))}
-      <select
-        className="select narrow"
-        aria-label={w.expires}
-        value={days}
-        onChange={({ target }) => setDays(Number(target.value))}
-      >
-        {[1, 30, 365, 0].map((count) => (
-          <option key={count} value={count}>
-            {w.validity[count]}
-          </option>
-        ))}
-      </select>
+      <Select
+        label={w.expires}
+        value={String(days)}
+        options={[1, 30, 365, 0].map((count) => [String(count), w.validity[count] ?? ""] as const)}
+        onChoose={(count) => setDays(Number(count))}
+      />
       <Button look="primary" icon={Plus} type="submit" disabled={name.trim() === "" || scopes.length === 0}>
         {w.create}
       </Button>

@@ -69,14 +69,7 @@ export default function StatisticsView() {
     <PageFrame
       title={w.title}
       lead={w.lead}
-      actions={
-        <Tabs
-          label={w.range}
-          tabs={(["hour", "day", "week", "month"] as const).map((each) => [each, w.ranges[each]])}
-          chosen={range}
-          onChoose={(next) => choose("range", next)}
-        />
-      }
+      actions={<Tabs label={w.range} tabs={w.ranges} chosen={range} onChoose={(next) => choose("range", next)} />}
     >
       <Loaded query={query} lines={10}>
         {(data) =>
@@ -173,15 +166,7 @@ function Figures(props: { data: StatisticsInfo; by: "tool" | "caller"; onChoose:
           {w.total(formatNumber(count, language), share, waited > 0 ? formatDuration(waited) : "")}{" "}
           <span className="small muted">{w.runTime}</span>
         </p>
-        <Tabs
-          label={w.by}
-          tabs={[
-            ["tool", w.byTool],
-            ["caller", w.byCaller],
-          ]}
-          chosen={by}
-          onChoose={props.onChoose}
-        />
+        <Tabs label={w.by} tabs={{ tool: w.byTool, caller: w.byCaller }} chosen={by} onChoose={props.onChoose} />
       </header>
       <div className="scroll-x">
         <table className="table numbers">

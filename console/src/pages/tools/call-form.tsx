@@ -7,6 +7,7 @@ import { isValidInput, SchemaForm } from "../../parts/schema-form.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { useScope } from "../../use-scope.ts";
 import { RunningCall, useRunningCall } from "../../parts/running-call.tsx";
+import { Select } from "../../parts/select.tsx";
 import { NextStep } from "../welcome/next-step.tsx";
 
 const words = defineWords({
@@ -60,30 +61,21 @@ export function CallForm({ tool }: { tool: ToolInfo }) {
       <div className="row">
         <h3 className="grow">{w.input}</h3>
         {examples.length > 0 ? (
-          <select
-            className="select narrow"
-            aria-label={w.examples}
+          <Select
+            label={w.examples}
             value=""
-            onChange={({ target }) => fill(examples[Number(target.value)]?.input ?? {})}
-          >
-            <option value="">{w.examples}</option>
-            {examples.map(({ description, input }, at) => (
-              <option key={at} value={at}>
-                {description ?? JSON.stringify(input).slice(0, 60)}
-              </option>
-            ))}
-          </select>
+            options={[
+              ["", w.examples],
+              ...examples.map(
+                ({ description, input }, at) =>
+                  [String(at), description ?? JSON.stringify(input).slice(0, 60)] as const,
+              ),
+            ]}
+            onChoose={(at) => fill(examples[Number(at)]?.input ?? {})}
+          />
         ) : null}
         {takesNothing ? null : (
-          <Tabs
-            label={w.input}
-            tabs={[
-              ["form", w.form],
-              ["json", w.json],
-            ]}
-            chosen={view}
-            onChoose={show}
-          />
+          <Tabs label={w.input} tabs={{ form: w.form, json: w.json }} chosen={view} onChoose={show} />
         )}
       </div>
       {takesNothing ? (

@@ -13,6 +13,7 @@ import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { useToolText } from "../../parts/tool-text.ts";
 import { SearchBox } from "../../parts/search-box.tsx";
+import { Select } from "../../parts/select.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { ToolDetail } from "./tool-detail.tsx";
 
@@ -82,19 +83,12 @@ export default function ToolsView() {
           <section className="panel list" aria-label={w.title}>
             <header>
               <SearchBox className="grow" label={w.search} value={search} onChange={(value) => set("search", value)} />
-              <select
-                className="select narrow"
-                aria-label={w.all}
+              <Select
+                label={w.all}
                 value={group}
-                onChange={({ target }) => set("group", target.value)}
-              >
-                <option value="">{w.all}</option>
-                {groups.map((name) => (
-                  <option key={name} value={name}>
-                    {name.replace(/^group:/, "")}
-                  </option>
-                ))}
-              </select>
+                options={[["", w.all], ...groups.map((name) => [name, name.replace(/^group:/, "")] as const)]}
+                onChoose={(name) => set("group", name)}
+              />
             </header>
             <ul className="stack rows">
               {shown.map((one) => (
