@@ -8,6 +8,7 @@ import { DecisionBadge, StatusBadge } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
+import { Facts } from "../../parts/facts.tsx";
 import { formatDateTime, formatDuration, formatNumber } from "../../parts/format.ts";
 import { JsonView } from "../../parts/json-view.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
@@ -125,14 +126,7 @@ function EntryFacts({ entry }: { entry: AuditEntry }) {
           </header>
         ) : null}
         <div className="body">
-          <dl className="facts">
-            {facts.map(([label, value]) => (
-              <div key={label} className="audit-fact">
-                <dt>{label}</dt>
-                <dd>{value}</dd>
-              </div>
-            ))}
-          </dl>
+          <Facts facts={facts} />
         </div>
       </section>
       {entry.input === undefined ? null : (

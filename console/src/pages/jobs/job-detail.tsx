@@ -6,6 +6,7 @@ import { api, useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
+import { Facts } from "../../parts/facts.tsx";
 import { countOf, formatClock, formatDuration, isoTime } from "../../parts/format.ts";
 import { JsonView } from "../../parts/json-view.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
@@ -92,67 +93,47 @@ function waitOf(streamed: JobDetail, read: JobDetail | undefined): JobDetail["wa
 function JobBody({ job, lines }: { job: JobDetail; lines: readonly JobLogLine[] }) {
   const w = useWords(words);
   const { caller, startedAt, endedAt } = job;
+  const lost = job.lost > 0 ? w.lost(job.lost) : "";
+  const round = job.round > 1 ? ` · ${w.round(job.round)}` : "";
+  const hasRun = startedAt !== undefined && endedAt !== undefined;
+  const took = hasRun ? ` · ${w.took} ${formatDuration(endedAt - startedAt)}` : "";
   return (
     <>
       <section className="panel">
         <div className="body">
-          <dl className="facts">
-            <dt>{w.subject}</dt>
-            <dd className="row">
-              <CallSubject subject={job.subject} />
-              <RiskBadge level={job.risk} />
-            </dd>
-            <dt>{w.state}</dt>
-            <dd className="row">
-              <JobStateBadge state={job.state} />
-              <JobProgress job={job} />
-            </dd>
-            {job.waitsFor ? (
-              <>
-                <dt>{w.waits}</dt>
-                <dd>
-                  <JobWaitText job={job} />
-                </dd>
-              </>
-            ) : null}
-            <dt>{w.tries}</dt>
-            <dd>
-              {w.tried(job.attempt, job.attempts)}
-              {job.lost > 0 ? w.lost(job.lost) : ""}
-              {job.round > 1 ? ` · ${w.round(job.round)}` : ""}
-            </dd>
-            {job.worker ? (
-              <>
-                <dt>{w.worker}</dt>
-                <VisibleText as="dd" className="mono" text={job.worker} />
-              </>
-            ) : null}
-            <dt>{w.caller}</dt>
-            <dd>{[caller.user, caller.agent].filter(Boolean).join(" · ") || w.nobody}</dd>
-            {caller.session === undefined ? null : (
-              <>
-                <dt>{w.session}</dt>
-                <dd>
-                  <Link className="mono" href={`/sessions/${encodeURIComponent(caller.session)}`}>
-                    {caller.session}
-                  </Link>
-                </dd>
-              </>
-            )}
-            <dt>{w.call}</dt>
-            <dd>
-              <Link className="mono" href={`/work/${encodeURIComponent(job.callId)}`}>
-                {job.callId}
-              </Link>
-            </dd>
-            <dt>{w.made}</dt>
-            <dd>
-              <TimeAgo at={job.createdAt} />
-              {startedAt === undefined || endedAt === undefined
-                ? ""
-                : ` · ${w.took} ${formatDuration(endedAt - startedAt)}`}
-            </dd>
-          </dl>
+          <Facts
+            facts={[
+              [
+                w.subject,
+                <>
+                  <CallSubject subject={job.subject} />
+                  <RiskBadge level={job.risk} />
+                </>,
+                "row",
+              ],
+              [
+                w.state,
+                <>
+                  <JobStateBadge state={job.state} />
+                  <JobProgress job={job} />
+                </>,
+                "row",
+              ],
+              [w.waits, job.waitsFor && <JobWaitText job={job} />],
+              [w.tries, [w.tried(job.attempt, job.attempts), lost, round].join("")],
+              [w.worker, job.worker && <VisibleText text={job.worker} />, "mono"],
+              [w.caller, [caller.user, caller.agent].filter(Boolean).join(" · ") || w.nobody],
+              [w.session, caller.session && <IdLink to="sessions" id={caller.session} />],
+              [w.call, <IdLink to="work" id={job.callId} />],
+              [
+                w.made,
+                <>
+                  <TimeAgo at={job.createdAt} />
+                  {took}
+                </>,
+              ],
+            ]}
+          />
         </div>
       </section>
       <Panel title={w.log}>
@@ -167,6 +148,14 @@ function JobBody({ job, lines }: { job: JobDetail; lines: readonly JobLogLine[] 
         </Panel>
       ) : null}
     </>
+  );
+}
+
+function IdLink({ to, id }: { to: string; id: string }) {
+  return (
+    <Link className="mono" href={`/${to}/${encodeURIComponent(id)}`}>
+      {id}
+    </Link>
   );
 }
 

@@ -6,6 +6,7 @@ import { api, queries } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
+import { Facts } from "../../parts/facts.tsx";
 import { browserTimeZone } from "../../parts/format.ts";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
@@ -140,56 +141,47 @@ function ScheduleFacts({ schedule }: { schedule: ScheduleInfo }) {
   const w = useWords(words);
   const { target, lastRun, upcoming, subject, risk } = schedule;
   const { caller, ...rights } = schedule.authority;
+  const isLimited = Object.values(rights).some((right) => right !== undefined);
   return (
-    <dl className="facts">
-      {target.type === "call" ? (
-        <>
-          <dt>{w.what}</dt>
-          <dd className="row">
-            <VisibleText className="mono" text={target.toolName} />
-            {subject ? <CallSubject subject={subject} /> : null}
-            {risk ? <RiskBadge level={risk} short /> : null}
-          </dd>
-        </>
-      ) : (
-        <>
-          <dt>{w.wakes}</dt>
-          <dd className="row">
-            <Link href={`/sessions/${encodeURIComponent(target.session)}`}>{target.session}</Link>
-            <VisibleText text={target.text} />
-          </dd>
-        </>
-      )}
-      <dt>{w.last}</dt>
-      <dd className="row">
-        {lastRun ? (
-          <>
-            <RunBadge state={lastRun.state} />
-            <TimeAgo at={lastRun.startedAt ?? lastRun.dueAt} />
-            {lastRun.outcome ? <VisibleText className="muted schedule-outcome" text={lastRun.outcome} /> : null}
-            <RunLinks run={lastRun} />
-          </>
-        ) : (
-          <span className="muted">{w.never}</span>
-        )}
-      </dd>
-      <dt>{w.as}</dt>
-      <dd>{[caller.user, caller.agent, caller.session].filter(Boolean).join(" · ") || w.nobody}</dd>
-      {Object.values(rights).some((right) => right !== undefined) ? (
-        <>
-          <dt>{w.rights}</dt>
-          <VisibleText as="dd" className="mono" text={JSON.stringify(rights)} />
-        </>
-      ) : null}
-      {upcoming.length > 0 ? (
-        <>
-          <dt>{w.upcoming}</dt>
-          <dd>
-            <UpcomingTimes schedule={schedule} />
-          </dd>
-        </>
-      ) : null}
-    </dl>
+    <Facts
+      facts={[
+        target.type === "call"
+          ? [
+              w.what,
+              <>
+                <VisibleText className="mono" text={target.toolName} />
+                {subject ? <CallSubject subject={subject} /> : null}
+                {risk ? <RiskBadge level={risk} short /> : null}
+              </>,
+              "row",
+            ]
+          : [
+              w.wakes,
+              <>
+                <Link href={`/sessions/${encodeURIComponent(target.session)}`}>{target.session}</Link>
+                <VisibleText text={target.text} />
+              </>,
+              "row",
+            ],
+        [
+          w.last,
+          lastRun ? (
+            <>
+              <RunBadge state={lastRun.state} />
+              <TimeAgo at={lastRun.startedAt ?? lastRun.dueAt} />
+              {lastRun.outcome ? <VisibleText className="muted schedule-outcome" text={lastRun.outcome} /> : null}
+              <RunLinks run={lastRun} />
+            </>
+          ) : (
+            <span className="muted">{w.never}</span>
+          ),
+          "row",
+        ],
+        [w.as, [caller.user, caller.agent, caller.session].filter(Boolean).join(" · ") || w.nobody],
+        [w.rights, isLimited && <VisibleText text={JSON.stringify(rights)} />, "mono"],
+        [w.upcoming, upcoming.length > 0 && <UpcomingTimes schedule={schedule} />],
+      ]}
+    />
   );
 }
 

@@ -1,7 +1,9 @@
 import { LogOut } from "lucide-react";
+import type { ServerInfo } from "../../../../src/contracts/server.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
+import { Facts } from "../../parts/facts.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -70,41 +72,28 @@ function BrowserSettings() {
       title={w.browser}
       actions={<Button look="small" icon={LogOut} text={w.signOut} onClick={() => void signOut()} />}
     >
-      <dl className="facts settings">
-        <dt>{w.language}</dt>
-        <dd>
-          <Tabs label={w.language} tabs={{ en: "English", zh: "中文" }} chosen={language} onChoose={choose} />
-        </dd>
-        <dt>{w.theme}</dt>
-        <dd>
-          <Tabs label={w.theme} tabs={w.themes} chosen={theme} onChoose={setTheme} />
-        </dd>
-        <dt>{w.alerts}</dt>
-        <dd>
-          <Tabs
-            label={w.alerts}
-            tabs={w.alertChoices}
-            chosen={alerts}
-            onChoose={(setting) => void setAlerts(setting)}
-          />
-        </dd>
-        {session ? (
-          <>
-            <dt>{w.you}</dt>
-            <VisibleText as="dd" text={session.name} />
-            <dt>{w.scopes}</dt>
-            <dd className="mono">{session.scopes.join(", ")}</dd>
-          </>
-        ) : null}
-        {session?.expiresAt === undefined ? null : (
-          <>
-            <dt>{w.until}</dt>
-            <dd>
-              <TimeAgo at={session.expiresAt} />
-            </dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        className="settings"
+        facts={[
+          [
+            w.language,
+            <Tabs label={w.language} tabs={{ en: "English", zh: "中文" }} chosen={language} onChoose={choose} />,
+          ],
+          [w.theme, <Tabs label={w.theme} tabs={w.themes} chosen={theme} onChoose={setTheme} />],
+          [
+            w.alerts,
+            <Tabs
+              label={w.alerts}
+              tabs={w.alertChoices}
+              chosen={alerts}
+              onChoose={(setting) => void setAlerts(setting)}
+            />,
+          ],
+          [w.you, session && <VisibleText text={session.name} />],
+          [w.scopes, session?.scopes.join(", "), "mono"],
+          [w.until, session?.expiresAt && <TimeAgo at={session.expiresAt} />],
+        ]}
+      />
     </Panel>
   );
 }
@@ -117,45 +106,37 @@ function ServerFacts() {
   const { store, sandbox, load, warnings } = data;
   return (
     <Panel title={w.server} actions={<span className="muted mono">v{data.version}</span>}>
-      <dl className="facts settings">
-        <dt>{w.started}</dt>
-        <dd>
-          <TimeAgo at={data.startedAt} />
-        </dd>
-        <dt>{w.workspace}</dt>
-        <VisibleText as="dd" className="mono" text={data.workspace ?? "–"} />
-        {store ? (
-          <>
-            <dt>{w.store}</dt>
-            <VisibleText as="dd" className="mono" text={[store.kind, store.place].filter(Boolean).join(" · ")} />
-          </>
-        ) : null}
-        {sandbox ? (
-          <>
-            <dt>{w.sandbox}</dt>
-            <dd>
-              <span className={sandbox.enforced ? "badge ok" : "badge warn"}>
-                {sandbox.enforced ? w.enforced(sandbox.kind) : w.notEnforced(sandbox.kind)}
-              </span>
-              {sandbox.reason ? <p className="small muted">{sandbox.reason}</p> : null}
-            </dd>
-          </>
-        ) : null}
-        <dt>{w.load}</dt>
-        <dd>{w.loadText(load.running, load.waiting)}</dd>
-        <dt>{w.warnings}</dt>
-        <dd>
-          {warnings.length === 0 ? (
-            w.noWarnings
-          ) : (
-            <ul className="notes">
-              {warnings.map((warning) => (
-                <VisibleText key={warning} as="li" text={warning} />
-              ))}
-            </ul>
-          )}
-        </dd>
-      </dl>
+      <Facts
+        className="settings"
+        facts={[
+          [w.started, <TimeAgo at={data.startedAt} />],
+          [w.workspace, <VisibleText text={data.workspace ?? "–"} />, "mono"],
+          [w.store, store && <VisibleText text={[store.kind, store.place].filter(Boolean).join(" · ")} />, "mono"],
+          [w.sandbox, sandbox && <SandboxFact {...sandbox} />],
+          [w.load, w.loadText(load.running, load.waiting)],
+          [w.warnings, warnings.length === 0 ? w.noWarnings : <Warnings texts={warnings} />],
+        ]}
+      />
     </Panel>
+  );
+}
+
+function SandboxFact({ kind, enforced, reason }: NonNullable<ServerInfo["sandbox"]>) {
+  const w = useWords(words);
+  return (
+    <>
+      <span className={enforced ? "badge ok" : "badge warn"}>{enforced ? w.enforced(kind) : w.notEnforced(kind)}</span>
+      {reason ? <p className="small muted">{reason}</p> : null}
+    </>
+  );
+}
+
+function Warnings({ texts }: { texts: readonly string[] }) {
+  return (
+    <ul className="notes">
+      {texts.map((text) => (
+        <VisibleText key={text} as="li" text={text} />
+      ))}
+    </ul>
   );
 }

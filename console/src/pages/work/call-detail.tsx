@@ -6,6 +6,7 @@ import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
+import { Facts } from "../../parts/facts.tsx";
 import { formatDateTime, formatDuration } from "../../parts/format.ts";
 import { JsonView } from "../../parts/json-view.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
@@ -134,7 +135,7 @@ function Detail({ call }: { call: CallDetail }) {
       ) : null}
       <section className="panel">
         <div className="body">
-          <Facts call={call} />
+          <CallFacts call={call} />
         </div>
       </section>
       {call.kind === "readonly" ? null : (
@@ -160,7 +161,7 @@ function Detail({ call }: { call: CallDetail }) {
   );
 }
 
-function Facts({ call }: { call: CallDetail }) {
+function CallFacts({ call }: { call: CallDetail }) {
   const w = useWords(words);
   const { language } = useLanguage();
   const { caller, verdict, runMs, waitedMs, queuedMs } = call;
@@ -173,72 +174,68 @@ function Facts({ call }: { call: CallDetail }) {
     waitedMs === undefined ? "" : `${w.waited} ${formatDuration(waitedMs)}`,
   ].filter(Boolean);
   return (
-    <dl className="facts">
-      <dt>{w.state}</dt>
-      <dd className="row">
-        <CallState call={call} />
-        {isUndone ? <span className="badge">{w.undone}</span> : null}
-        {call.risk ? <RiskBadge level={call.risk} /> : null}
-        {call.kind ? <KindBadge kind={call.kind} /> : null}
-        {call.errorCode ? <span className="badge bad mono">{call.errorCode}</span> : null}
-      </dd>
-      {verdict ? (
-        <>
-          <dt>{w.verdicts[verdict.decision]}</dt>
-          <dd>
-            <DecisionBadge verdict={verdict} /> <VerdictText verdict={verdict} />{" "}
-            {verdict.rule ? <code>{verdict.rule}</code> : null}{" "}
-            {verdict.origin ? <span className="muted small">{verdict.origin}</span> : null}
-          </dd>
-        </>
-      ) : null}
-      {call.approvalId ? (
-        <>
-          <dt>{w.approval}</dt>
-          <dd>
-            <Link href={`/approvals/${encodeURIComponent(call.approvalId)}`}>{w.show}</Link>
-          </dd>
-        </>
-      ) : null}
-      <dt>{w.caller}</dt>
-      <VisibleText as="dd" text={[caller.user, caller.agent].filter(Boolean).join(" · ") || w.nobody} />
-      {caller.session === undefined ? null : (
-        <>
-          <dt>{w.session}</dt>
-          <dd>
+    <Facts
+      facts={[
+        [
+          w.state,
+          <>
+            <CallState call={call} />
+            {isUndone ? <span className="badge">{w.undone}</span> : null}
+            {call.risk ? <RiskBadge level={call.risk} /> : null}
+            {call.kind ? <KindBadge kind={call.kind} /> : null}
+            {call.errorCode ? <span className="badge bad mono">{call.errorCode}</span> : null}
+          </>,
+          "row",
+        ],
+        [
+          verdict ? w.verdicts[verdict.decision] : "",
+          verdict && (
+            <>
+              <DecisionBadge verdict={verdict} /> <VerdictText verdict={verdict} />{" "}
+              {verdict.rule ? <code>{verdict.rule}</code> : null}{" "}
+              {verdict.origin ? <span className="muted small">{verdict.origin}</span> : null}
+            </>
+          ),
+        ],
+        [
+          w.approval,
+          call.approvalId && <Link href={`/approvals/${encodeURIComponent(call.approvalId)}`}>{w.show}</Link>,
+        ],
+        [w.caller, <VisibleText text={[caller.user, caller.agent].filter(Boolean).join(" · ") || w.nobody} />],
+        [
+          w.session,
+          caller.session && (
             <Link href={`/sessions/${encodeURIComponent(caller.session)}`}>
               <VisibleText text={caller.session} />
             </Link>
-          </dd>
-        </>
-      )}
-      {call.parentId ? (
-        <>
-          <dt>{w.parent}</dt>
-          <dd>
+          ),
+        ],
+        [
+          w.parent,
+          call.parentId && (
             <Link className="mono" href={callPath(call.parentId)}>
               <VisibleText text={call.parentId} />
             </Link>
-          </dd>
-        </>
-      ) : null}
-      <dt>{w.when}</dt>
-      <dd>
-        {formatDateTime(call.requestedAt, language)} (<TimeAgo at={call.requestedAt} />)
-      </dd>
-      {times.length > 0 ? (
-        <>
-          <dt>{w.took}</dt>
-          <dd>{times.join(" · ")}</dd>
-        </>
-      ) : null}
-      <dt>{w.id}</dt>
-      <dd className="row">
-        <VisibleText className="mono small" text={call.callId} />
-        <Link className="small" href={`/audit?call=${encodeURIComponent(call.callId)}`}>
-          {w.entries}
-        </Link>
-      </dd>
-    </dl>
+          ),
+        ],
+        [
+          w.when,
+          <>
+            {formatDateTime(call.requestedAt, language)} (<TimeAgo at={call.requestedAt} />)
+          </>,
+        ],
+        [w.took, times.join(" · ")],
+        [
+          w.id,
+          <>
+            <VisibleText className="mono small" text={call.callId} />
+            <Link className="small" href={`/audit?call=${encodeURIComponent(call.callId)}`}>
+              {w.entries}
+            </Link>
+          </>,
+          "row",
+        ],
+      ]}
+    />
   );
 }
