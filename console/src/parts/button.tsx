@@ -1,5 +1,5 @@
 import type { LucideIcon } from "lucide-react";
-import type { AnchorHTMLAttributes, ButtonHTMLAttributes, ReactNode, RefObject } from "react";
+import { type AnchorHTMLAttributes, type ButtonHTMLAttributes, type ReactNode, type RefObject, useState } from "react";
 import { Link } from "wouter";
 
 interface Look {
@@ -48,4 +48,12 @@ export function Button({ look = "", icon: Icon, text, hotkey, label, children, .
       {content}
     </button>
   );
+}
+
+/** A button for what cannot be taken back: it asks once more before it acts. */
+export function SureButton(props: Omit<Look, "text"> & { text: string; sure: string; onSure: () => void }) {
+  const { text, sure, onSure, ...look } = props;
+  const [isSure, setSure] = useState(false);
+  const press = (): void => (isSure ? onSure() : setSure(true));
+  return <Button {...look} text={isSure ? sure : text} onBlur={() => setSure(false)} onClick={press} />;
 }

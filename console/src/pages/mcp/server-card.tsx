@@ -1,10 +1,9 @@
 import { ChevronDown, ChevronRight, LogIn, RotateCw, Trash2, Unplug } from "lucide-react";
-import { useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import type { McpActionRequest, McpServerInfo } from "../../../../src/contracts/mcp.ts";
 import { api } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
-import { Button } from "../../parts/button.tsx";
+import { Button, SureButton } from "../../parts/button.tsx";
 import { countOf, formatDuration } from "../../parts/format.ts";
 import { Tabs } from "../../parts/tabs.tsx";
 import { useAction } from "../../parts/use-action.tsx";
@@ -74,14 +73,10 @@ export function ServerCard(props: { server: McpServerInfo; isOpen: boolean; canR
   const w = useWords(words);
   const [, go] = useLocation();
   const [failure, act] = useAction("mcp");
-  const [isSure, setSure] = useState(false);
   const address = `/mcp/${encodeURIComponent(server.name)}`;
   const changed = server.tools.filter(({ review }) => review === "changed").length;
   const ask = (request: McpActionRequest): void => act(api.mcp.act(server.name, request));
-  const remove = (): void => {
-    if (!isSure) return setSure(true);
-    act(api.mcp.remove(server.name), () => go("/mcp"));
-  };
+  const remove = (): void => act(api.mcp.remove(server.name), () => go("/mcp"));
   /** Opens the sign-in page, which redirects back to the console. */
   const signIn = (): void =>
     act(api.mcp.act(server.name, { action: "sign_in" }), ({ signInPage }) => {
@@ -114,9 +109,7 @@ export function ServerCard(props: { server: McpServerInfo; isOpen: boolean; canR
           <Button look="small" icon={Unplug} text={w.disconnect} onClick={() => ask({ action: "disconnect" })} />
         )}
         {props.canRemove ? (
-          <Button look="small danger" icon={Trash2} onBlur={() => setSure(false)} onClick={remove}>
-            {isSure ? w.sure : w.remove}
-          </Button>
+          <SureButton look="small danger" icon={Trash2} text={w.remove} sure={w.sure} onSure={remove} />
         ) : null}
       </header>
       <div className="body">

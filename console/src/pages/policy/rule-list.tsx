@@ -1,11 +1,10 @@
 import { Pencil, Scale, Undo2 } from "lucide-react";
-import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import type { PolicyInfo, RuleInfo } from "../../../../src/contracts/policy.ts";
 import { api } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
-import { Button } from "../../parts/button.tsx";
+import { Button, SureButton } from "../../parts/button.tsx";
 import { Choices } from "../../parts/choices.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { countOf, formatNumber } from "../../parts/format.ts";
@@ -127,14 +126,10 @@ function RuleRow(props: {
   const { language } = useLanguage();
   const [search, setSearch] = useSearchParams();
   const [failure, act] = useAction("policy");
-  const [isSure, setSure] = useState(false);
   const name = keyOf(rule);
   const { decision, origin, session } = rule;
   const change = { rule: rule.rule, decision, origin, session };
-  const revoke = (): void => {
-    if (!isSure) return setSure(true);
-    act(api.policy.changeRule(change));
-  };
+  const revoke = (): void => act(api.policy.changeRule(change));
   if (canChange && search.get("edit") === name) {
     return (
       <li>
@@ -178,9 +173,7 @@ function RuleRow(props: {
             <Button look="small" icon={Pencil} onClick={() => setSearch({ edit: name })}>
               {w.edit}
             </Button>
-            <Button look="small danger" icon={Undo2} onBlur={() => setSure(false)} onClick={revoke}>
-              {isSure ? w.sure : w.revoke}
-            </Button>
+            <SureButton look="small danger" icon={Undo2} text={w.revoke} sure={w.sure} onSure={revoke} />
           </>
         ) : (
           <span className="small muted">{rule.canEdit ? "" : w.byHand}</span>

@@ -1,10 +1,9 @@
 import { Globe, Pause, Pencil, Play, Trash2, Zap } from "lucide-react";
-import { useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import type { ScheduleInfo } from "../../../../src/contracts/schedules.ts";
 import { api, queries } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
-import { Button } from "../../parts/button.tsx";
+import { Button, SureButton } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { browserTimeZone } from "../../parts/format.ts";
@@ -47,7 +46,6 @@ export function ScheduleCard({ schedule, isOpen }: { schedule: ScheduleInfo; isO
   const [, go] = useLocation();
   const [search, setSearch] = useSearchParams();
   const [failure, act] = useAction("schedules");
-  const [isSure, setSure] = useState(false);
   const timing = useTimingText(schedule.timing);
   const { id, name, isPaused, nextAt, upcoming } = schedule;
   const address = `/schedules/${encodeURIComponent(id)}`;
@@ -84,17 +82,13 @@ export function ScheduleCard({ schedule, isOpen }: { schedule: ScheduleInfo; isO
               {isPaused ? w.resume : w.pause}
             </button>
             <Button look="small" icon={Pencil} text={w.edit} aria-expanded={isEditing} onClick={edit} />
-            <Button
+            <SureButton
               look="small danger"
               icon={Trash2}
-              onBlur={() => setSure(false)}
-              onClick={() => {
-                if (!isSure) setSure(true);
-                else act(api.schedules.remove(id), () => isOpen && go("/schedules"));
-              }}
-            >
-              {isSure ? w.sure : w.remove}
-            </Button>
+              text={w.remove}
+              sure={w.sure}
+              onSure={() => act(api.schedules.remove(id), () => isOpen && go("/schedules"))}
+            />
           </>
         ) : null}
       </header>

@@ -4,7 +4,7 @@ import type { Scope } from "../../../../src/contracts/identity.ts";
 import type { NewToken, TokenInfo } from "../../../../src/contracts/tokens.ts";
 import { api, queries, useApi } from "../../api.ts";
 import { defineWords, type Pair, useWords } from "../../language.tsx";
-import { Button } from "../../parts/button.tsx";
+import { Button, SureButton } from "../../parts/button.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
@@ -119,7 +119,6 @@ export function Tokens() {
 
 function TokenRow({ token, onRevoke }: { token: TokenInfo; onRevoke: () => void }) {
   const w = useWords(words);
-  const [isSure, setSure] = useState(false);
   return (
     <tr>
       <td>
@@ -131,9 +130,7 @@ function TokenRow({ token, onRevoke }: { token: TokenInfo; onRevoke: () => void 
       </td>
       <td className="muted">{token.expiresAt === undefined ? w.validity[0] : <TimeAgo at={token.expiresAt} />}</td>
       <td>
-        <Button look="danger small" onClick={() => (isSure ? onRevoke() : setSure(true))}>
-          {isSure ? w.really : w.revoke}
-        </Button>
+        <SureButton look="danger small" text={w.revoke} sure={w.really} onSure={onRevoke} />
       </td>
     </tr>
   );
