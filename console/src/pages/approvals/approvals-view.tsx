@@ -226,9 +226,11 @@ function OpenApprovals({ answers }: { answers: Answers }) {
           {!queue.isLoaded && !queue.error ? (
             <Skeleton lines={6} />
           ) : isEmpty ? (
-            <Empty icon={ShieldCheck} title={isFiltered ? w.noneFound : w.nothing}>
-              {isFiltered ? null : <p>{w.nothingLead}</p>}
-            </Empty>
+            <Empty
+              icon={ShieldCheck}
+              title={isFiltered ? w.noneFound : w.nothing}
+              lead={isFiltered ? undefined : w.nothingLead}
+            />
           ) : (
             <QueueList
               label={w.open}

@@ -67,13 +67,7 @@ function ArtifactList() {
       }
     >
       <Loaded query={query}>{() => null}</Loaded>
-      {data && artifacts.length === 0 ? (
-        <div className="panel">
-          <Empty icon={FileStack} title={w.none}>
-            <p>{w.noneLead}</p>
-          </Empty>
-        </div>
-      ) : null}
+      {data && artifacts.length === 0 ? <Empty isPanel icon={FileStack} title={w.none} lead={w.noneLead} /> : null}
       {artifacts.length > 0 ? (
         <div className="panel">
           <ul className="stack rows">

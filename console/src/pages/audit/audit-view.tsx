@@ -130,9 +130,11 @@ function AuditList() {
             {unsearched ? <p className="notice warn">{w.unsearched(formatNumber(unsearched, language))}</p> : null}
             <div className="panel">
               {items.length === 0 ? (
-                <Empty icon={ScrollText} title={isFiltered ? w.none : w.empty}>
-                  <p>{isFiltered ? w.noneLead : w.emptyLead}</p>
-                </Empty>
+                <Empty
+                  icon={ScrollText}
+                  title={isFiltered ? w.none : w.empty}
+                  lead={isFiltered ? w.noneLead : w.emptyLead}
+                />
               ) : (
                 <ul className="plain-list audit-rows">
                   {items.map((entry) => (

@@ -56,13 +56,7 @@ export default function CanvasView() {
       }
     >
       <Loaded query={query}>{() => null}</Loaded>
-      {data && !surface ? (
-        <div className="panel">
-          <Empty icon={Presentation} title={w.none}>
-            <p>{w.noneLead}</p>
-          </Empty>
-        </div>
-      ) : null}
+      {data && !surface ? <Empty isPanel icon={Presentation} title={w.none} lead={w.noneLead} /> : null}
       {surface ? <Shown surface={surface} /> : null}
     </PageFrame>
   );

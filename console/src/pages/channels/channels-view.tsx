@@ -49,8 +49,7 @@ export default function ChannelsView() {
     <PageFrame title={w.title} lead={w.lead}>
       <Loaded query={query}>{() => null}</Loaded>
       {data?.items.length === 0 ? (
-        <Empty icon={Send} title={w.none}>
-          <p>{w.noneLead}</p>
+        <Empty icon={Send} title={w.none} lead={w.noneLead}>
           <pre className="code">{EXAMPLE}</pre>
         </Empty>
       ) : null}

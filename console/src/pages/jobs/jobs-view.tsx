@@ -89,11 +89,12 @@ function JobsList() {
       <Loaded query={query}>
         {({ items, next }) =>
           items.length === 0 ? (
-            <div className="panel">
-              <Empty icon={ListTodo} title={state || tool ? w.noneOf : w.none}>
-                {state || tool ? null : <p>{w.noneLead}</p>}
-              </Empty>
-            </div>
+            <Empty
+              isPanel
+              icon={ListTodo}
+              title={state || tool ? w.noneOf : w.none}
+              lead={state || tool ? undefined : w.noneLead}
+            />
           ) : (
             <>
               <JobRows jobs={items} />

@@ -74,13 +74,7 @@ export default function McpView() {
         {({ items }) => (
           <div ref={list} className="stack">
             <h2>{w.servers}</h2>
-            {items.length === 0 ? (
-              <div className="panel">
-                <Empty icon={Plug} title={w.none}>
-                  <p>{w.noneLead}</p>
-                </Empty>
-              </div>
-            ) : null}
+            {items.length === 0 ? <Empty isPanel icon={Plug} title={w.none} lead={w.noneLead} /> : null}
             {wanted && !items.some(({ name }) => name === wanted) ? (
               <Failure error={new Error(w.gone(wanted))} />
             ) : null}

@@ -144,9 +144,7 @@ function Parsed({ parsed: { calls, text, reasoning, warnings } }: { parsed: Pars
         {w.calls(calls.length)}
       </p>
       {calls.length === 0 ? (
-        <Empty icon={FlaskConical} title={w.none}>
-          <p>{w.noneLead}</p>
-        </Empty>
+        <Empty icon={FlaskConical} title={w.none} lead={w.noneLead} />
       ) : (
         calls.map((call) => <PlayedCall key={call.id} call={call} />)
       )}

@@ -83,9 +83,7 @@ export function RuleList({ policy, canChange }: { policy: PolicyInfo; canChange:
         />
       ) : null}
       {policy.rules.length === 0 ? (
-        <Empty icon={Scale} title={w.none}>
-          <p>{w.noneLead}</p>
-        </Empty>
+        <Empty icon={Scale} title={w.none} lead={w.noneLead} />
       ) : (
         <>
           <div className="row rule-filters">

@@ -24,9 +24,7 @@ export function ToolLayers({ layers }: { layers: PolicyInfo["layers"] }) {
   return (
     <Panel title={w.title} isBare actions={<span className="small muted">{w.lead}</span>}>
       {layers.length === 0 ? (
-        <Empty icon={Layers} title={w.none}>
-          <p>{w.noneLead}</p>
-        </Empty>
+        <Empty icon={Layers} title={w.none} lead={w.noneLead} />
       ) : (
         <div className="scroll-x" role="region" aria-label={w.title} tabIndex={0}>
           <table className="table">

@@ -87,11 +87,7 @@ export default function SchedulesView() {
               {status.isRunning ? null : <p className="notice warn">{w.idle}</p>}
               {wanted && shown.length === 0 ? <Failure error={new ApiError("not_found", w.gone(wanted))} /> : null}
               {!wanted && items.length === 0 ? (
-                <div className="panel">
-                  <Empty icon={CalendarClock} title={w.none}>
-                    <p>{w.noneLead}</p>
-                  </Empty>
-                </div>
+                <Empty isPanel icon={CalendarClock} title={w.none} lead={w.noneLead} />
               ) : null}
               {shown.map((schedule) => (
                 <ScheduleCard key={schedule.id} schedule={schedule} isOpen={wanted !== ""} />

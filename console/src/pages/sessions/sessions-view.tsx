@@ -86,11 +86,12 @@ function SessionsList() {
       <Loaded query={query}>
         {({ items }) =>
           items.length === 0 ? (
-            <div className="panel">
-              <Empty icon={MessagesSquare} title={state === undefined ? w.none : w.noneOf}>
-                {state === undefined ? <p>{w.noneLead}</p> : null}
-              </Empty>
-            </div>
+            <Empty
+              isPanel
+              icon={MessagesSquare}
+              title={state === undefined ? w.none : w.noneOf}
+              lead={state === undefined ? w.noneLead : undefined}
+            />
           ) : (
             <SessionRows rows={treeOf(items)} />
           )

@@ -74,11 +74,7 @@ export default function StatisticsView() {
       <Loaded query={query} lines={10}>
         {(data) =>
           data.tools.every(({ count }) => count === 0) ? (
-            <div className="panel">
-              <Empty icon={ChartColumn} title={w.none}>
-                <p>{w.noneLead}</p>
-              </Empty>
-            </div>
+            <Empty isPanel icon={ChartColumn} title={w.none} lead={w.noneLead} />
           ) : (
             <>
               <Charts data={data} />

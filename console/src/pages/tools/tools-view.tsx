@@ -75,9 +75,7 @@ export default function ToolsView() {
   return (
     <PageFrame title={w.title} lead={w.lead(tools.length)}>
       {tools.length === 0 ? (
-        <Empty icon={PackageOpen} title={w.empty}>
-          <p>{w.emptyLead}</p>
-        </Empty>
+        <Empty icon={PackageOpen} title={w.empty} lead={w.emptyLead} />
       ) : (
         <div className={tool ? "split has-detail" : "split"}>
           <section className="panel list" aria-label={w.title}>
@@ -104,20 +102,14 @@ export default function ToolsView() {
                 </li>
               ))}
             </ul>
-            {shown.length === 0 ? (
-              <Empty icon={Search} title={w.none}>
-                <p>{w.noneLead}</p>
-              </Empty>
-            ) : null}
+            {shown.length === 0 ? <Empty icon={Search} title={w.none} lead={w.noneLead} /> : null}
           </section>
           {tool ? (
             <ToolDetail key={tool.name} tool={tool} back={`/tools${kept}`} />
           ) : chosen !== "" ? (
-            <div className="panel">
-              <Empty icon={Search} title={w.unknown(chosen)}>
-                <Button text={w.back} href={`/tools${kept}`} />
-              </Empty>
-            </div>
+            <Empty isPanel icon={Search} title={w.unknown(chosen)}>
+              <Button text={w.back} href={`/tools${kept}`} />
+            </Empty>
           ) : (
             <div className="panel pick">
               <Empty icon={Wrench} title={w.pick} />

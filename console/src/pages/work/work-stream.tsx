@@ -156,8 +156,7 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
       <div className="work-scroll" ref={scroller} tabIndex={-1}>
         {!stream.isLoaded && !error ? <Skeleton lines={12} /> : null}
         {stream.isLoaded && lines.length === 0 ? (
-          <Empty icon={Activity} title={isFiltered ? w.noMatch : w.none}>
-            <p>{isFiltered ? w.noMatchLead : w.noneLead}</p>
+          <Empty icon={Activity} title={isFiltered ? w.noMatch : w.none} lead={isFiltered ? w.noMatchLead : w.noneLead}>
             {isFiltered ? <Button text={w.clear} onClick={filter.clear} /> : null}
           </Empty>
         ) : null}
