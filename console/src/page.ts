@@ -4,7 +4,7 @@ import type { Words } from "./language.tsx";
 import type { LazyPage } from "./lazy-page.tsx";
 import type { SectionId } from "./sections.ts";
 
-/** One page of the console. A new page is a `<name>-route.ts` with a `Page`, its `<name>-view.tsx`, and a line in `pages.ts`. */
+/** One page of the console. A new page is a `pages/<name>/<name>-view.tsx` and an entry in `pages.ts`. */
 export interface Page {
   /** The first part of its address. The page uses the rest. */
   path: string;
