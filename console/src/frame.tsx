@@ -246,7 +246,8 @@ function SideFoot({ server }: { server: ServerInfo | undefined }) {
           label={w.theme(w.themes[theme])}
           onClick={() => setTheme(order[(order.indexOf(theme) + 1) % order.length] ?? "system")}
         />
-        <Button look="plain small" icon={Languages} onClick={() => choose(language === "en" ? "zh" : "en")}>
+        <Button look="plain small" onClick={() => choose(language === "en" ? "zh" : "en")}>
+          <Languages size={16} aria-hidden />
           {w.language}
         </Button>
         <Button look="plain small" icon={LogOut} label={w.signOut} onClick={() => void signOut()} />
