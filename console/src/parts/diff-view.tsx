@@ -173,7 +173,12 @@ function FileDiff(props: { file: DiffFile; isOpenAtFirst: boolean; split: boolea
   const Chevron = isOpen ? ChevronDown : ChevronRight;
   return (
     <div className="diff-file">
-      <button type="button" className="line diff-head" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      <button
+        type="button"
+        className="line row-button diff-head"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
         <Chevron size={15} aria-hidden />
         <span className="diff-path mono">
           {file.from === undefined ? null : (

@@ -218,7 +218,7 @@ function BatchRow({ item, result, isOpen, onToggle, onSeen }: BatchRowProps) {
   const Chevron = isOpen ? ChevronDown : ChevronRight;
   return (
     <div className="grow">
-      <button type="button" className="line batch-row" aria-expanded={isOpen} onClick={onToggle}>
+      <button type="button" className="line row-button batch-row" aria-expanded={isOpen} onClick={onToggle}>
         <Chevron size={15} aria-hidden />
         <RiskBadge level={item.level} short />
         <span className="muted small batch-tool cut">{titleOf(item) ?? item.toolName}</span>

@@ -37,7 +37,7 @@ export function VirtualRows<Row>(props: VirtualRowsProps<Row>) {
   }, [currentAt, currentKey, virtual]);
   return (
     <div className="queue-scroll" ref={box}>
-      <ul className="plain-list queue" aria-label={props.label} style={{ height: virtual.getTotalSize() }}>
+      <ul className="plain-list virtual-list queue" aria-label={props.label} style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map(({ index, key, start, size }) => {
           const row = rows[index];
           return row === undefined ? null : (

@@ -85,7 +85,7 @@ function Facet({ name, facets, filter }: { name: CallFacetName; facets: CallFace
   const button = ({ value, count }: { value: string; count: number }) => (
     <li key={value}>
       <button
-        className="line facet"
+        className="line row-button facet"
         aria-pressed={filter.isChosen(name, value)}
         onClick={() => filter.toggle(name, value)}
         title={value}

@@ -160,7 +160,7 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
             {isFiltered ? <Button text={w.clear} onClick={filter.clear} /> : null}
           </Empty>
         ) : null}
-        <ul className="plain-list work-rows" style={{ height: rows.getTotalSize() }}>
+        <ul className="plain-list virtual-list work-rows" style={{ height: rows.getTotalSize() }}>
           {visible.map(({ index, start, key }) => {
             const line = lines.at(index);
             if (!line) return null;
