@@ -16,13 +16,6 @@ import { Statistics } from "./statistics.ts";
 import { StoppedTogether } from "./stopped-call.ts";
 import { Deadlines, DEFAULT_TIMEOUTS, PausedTimeLimits, type Timeouts } from "./timeouts.ts";
 
-let taken: (result: ToolResult) => void = () => undefined;
-
-/** One function for all promises: a function of its own for each costs a measurable part of a call. */
-function takeResolve(resolve: (result: ToolResult) => void): void {
-  taken = resolve;
-}
-
 /** The calls that are not answered yet. A linked list: a set would rehash under load. */
 class ActiveCalls {
   #last: GateCall | undefined;
@@ -132,15 +125,15 @@ export class Executor implements RunHost {
       if (binding.parent) nest(call, binding.parent);
     }
     if (!this.#isAllowedWhileClosing(call)) call.aborted ??= this.#closing;
-    const answered = new Promise<ToolResult>(takeResolve);
-    call.resolve = taken;
     this.#active.add(call);
     if (binding?.group) {
       call.group = binding.group;
       binding.group.add(call);
     } else if (options?.signal) call.listen();
-    this.#enter(call, 0);
-    return answered;
+    return new Promise((resolve) => {
+      call.resolve = resolve;
+      this.#enter(call, 0);
+    });
   }
 
   executeMany(
