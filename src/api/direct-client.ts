@@ -6,12 +6,11 @@ import { type Clients, createClients, type TransportRequest } from "./client.ts"
 import { toApiError } from "./handlers/to-api-error.ts";
 
 type Contracts = Readonly<Record<string, Contract>>;
-type MaybePromise<T> = T | Promise<T>;
 
 export interface DirectClientOptions<R extends Contracts> {
   identity: Identity;
   /** Called for each request, so a resource can be opened when it is first used. Undefined: this process does not have it. */
-  handlersOf<Resource extends keyof R & string>(resource: Resource): MaybePromise<Handlers<R[Resource]> | undefined>;
+  handlersOf<Resource extends keyof R & string>(resource: Resource): Promise<Handlers<R[Resource]> | undefined>;
 }
 
 /**

@@ -137,19 +137,16 @@ export class HostApi {
     return this.#loaders[resource] !== undefined;
   }
 
-  /** Without a promise after the first time. Arrow: it is passed to clients and to the router. */
-  readonly handlersOf = <R extends Resource>(resource: R): MaybePromise<Handlers<Contracts[R]> | undefined> => {
-    const known = this.#loaded.get(resource);
-    if (known !== undefined) return known as MaybePromise<Handlers<Contracts[R]>>;
-    const handlers = this.#loaders[resource]?.();
-    this.#loaded.set(resource, handlers);
-    if (handlers instanceof Promise) {
-      handlers.then(
-        (loaded) => this.#loaded.set(resource, loaded),
-        () => this.#loaded.delete(resource),
-      );
+  /** Loaded once. Arrow: it is passed to clients and to the router. */
+  readonly handlersOf = async <R extends Resource>(resource: R): Promise<Handlers<Contracts[R]> | undefined> => {
+    const known = this.#loaded.get(resource) ?? this.#loaders[resource]?.();
+    this.#loaded.set(resource, known);
+    try {
+      return await (known as MaybePromise<Handlers<Contracts[R]> | undefined>);
+    } catch (error) {
+      this.#loaded.delete(resource);
+      throw error;
     }
-    return handlers as MaybePromise<Handlers<Contracts[R]> | undefined>;
   };
 
   /** Records what a person does, before it takes effect: if it rejects, nothing is done. */

@@ -14,9 +14,9 @@ import { RouteTable } from "./route-table.ts";
 
 export interface RouterOptions extends ResponseOptions {
   /** Undefined if the server does not have the resource. */
-  handlersOf(resource: Resource): MaybePromise<object | undefined>;
+  handlersOf(resource: Resource): Promise<object | undefined>;
   /** Throws `unauthorized`. */
-  authenticate(incoming: IncomingMessage): MaybePromise<Identity>;
+  authenticate(incoming: IncomingMessage): Promise<Identity>;
   /** Waits if the server is busy. Throws if it is too busy. */
   admit(identity: Identity, incoming: IncomingMessage): MaybePromise<void>;
   /** Whether a browser says that the request comes from the console itself. */
@@ -77,15 +77,13 @@ export class Router {
     const [first] = endpoints;
     const { resource } = this.#nameOf(first);
     // A handler gets the request that its own contract describes.
-    const loaded = options.handlersOf(resource);
-    const handlers = (loaded instanceof Promise ? await loaded : loaded) as Handlers | undefined;
+    const handlers = (await options.handlersOf(resource)) as Handlers | undefined;
     if (!handlers) {
       throw new ApiError("not_here", `This server has no ${resource}`, "GET /api/server lists the parts that it has.", {
         data: { list: "server" },
       });
     }
-    const found = first.scope === "public" ? ANONYMOUS : options.authenticate(incoming);
-    const identity = found instanceof Promise ? await found : found;
+    const identity = first.scope === "public" ? ANONYMOUS : await options.authenticate(incoming);
     if (identity.kind === "session") checkChange(incoming, options.isFromConsole);
     checkScope(first, identity);
     const admitted = first.isUnlimited ? undefined : options.admit(identity, incoming);

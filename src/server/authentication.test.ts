@@ -26,9 +26,9 @@ test("the token alone decides who makes a request", async () => {
   const { token, stored } = await issue({ expiresInMs: 1000 });
   const { id, expiresAt } = stored;
   const ann = { id, name: "ann", scopes: ["read"], kind: "token", expiresAt };
-  expect(signIn({ authorization: `Bearer ${token}` })).toEqual(ann);
-  expect(signIn({ authorization: `bearer ${token}` })).toEqual(ann);
-  expect(signIn({}, token)).toEqual(ann);
+  expect(await signIn({ authorization: `Bearer ${token}` })).toEqual(ann);
+  expect(await signIn({ authorization: `bearer ${token}` })).toEqual(ann);
+  expect(await signIn({}, token)).toEqual(ann);
 });
 
 test("without a token, or with one that is not known, nobody is signed in, and the answer says how", async () => {
@@ -36,28 +36,28 @@ test("without a token, or with one that is not known, nobody is signed in, and t
   const { token } = await issue();
   const refused = expect.objectContaining({ code: "unauthorized", headers: { "www-authenticate": "Bearer" } });
   const wrong = [token, `Bearer ${token} x`, `x Bearer ${token}`, `Basic ${token}`, `Bearer ${"x".repeat(513)}`, ""];
-  expect(() => signIn({})).toThrow(refused);
-  for (const authorization of wrong) expect(() => signIn({ authorization })).toThrow(refused);
+  await expect(signIn({})).rejects.toThrow(refused);
+  for (const authorization of wrong) await expect(signIn({ authorization })).rejects.toThrow(refused);
 });
 
 test("a cookie is for sessions and a header for tokens, and the header decides", async () => {
   const { issue, signIn } = open();
   const { token } = await issue();
   const { token: session } = await issue({ kind: "session" });
-  expect(signIn({ cookie: `a=b; haft_1=${session} ; c=d` })).toMatchObject({ kind: "session" });
-  expect(() => signIn({ cookie: `haft_1=${token}` })).toThrow(UNAUTHORIZED);
-  expect(() => signIn({ authorization: `Bearer ${session}` })).toThrow(UNAUTHORIZED);
-  expect(() => signIn({ authorization: "Basic x", cookie: `haft_1=${session}` })).toThrow(UNAUTHORIZED);
+  expect(await signIn({ cookie: `a=b; haft_1=${session} ; c=d` })).toMatchObject({ kind: "session" });
+  await expect(signIn({ cookie: `haft_1=${token}` })).rejects.toThrow(UNAUTHORIZED);
+  await expect(signIn({ authorization: `Bearer ${session}` })).rejects.toThrow(UNAUTHORIZED);
+  await expect(signIn({ authorization: "Basic x", cookie: `haft_1=${session}` })).rejects.toThrow(UNAUTHORIZED);
   for (const cookie of [`haft_2=${session}`, `=${session}`, session, `xhaft_1=${session}`, ""]) {
-    expect(() => signIn({ cookie })).toThrow(UNAUTHORIZED);
+    await expect(signIn({ cookie })).rejects.toThrow(UNAUTHORIZED);
   }
 });
 
 test("a link to sign in is neither a token nor a session", async () => {
   const { issue, signIn } = open();
   const { token } = await issue({ kind: "login" });
-  expect(() => signIn({}, token)).toThrow(UNAUTHORIZED);
-  expect(() => signIn({ cookie: `haft_1=${token}` })).toThrow(UNAUTHORIZED);
+  await expect(signIn({}, token)).rejects.toThrow(UNAUTHORIZED);
+  await expect(signIn({ cookie: `haft_1=${token}` })).rejects.toThrow(UNAUTHORIZED);
 });
 
 test("a store that answers later signs in and refuses alike", async () => {
@@ -96,10 +96,10 @@ test("too many wrong tokens of one address have to wait, and the right one is al
   const { token } = await issue();
   const codes = () => Array.from({ length: 2 }, () => authenticator.wrongToken("10.0.0.1").code);
   expect(codes()).toEqual(["unauthorized", "unauthorized"]);
-  expect(() => signIn({}, "wrong")).toThrow(
+  await expect(signIn({}, "wrong")).rejects.toThrow(
     expect.objectContaining({ code: "too_many_requests", headers: { "retry-after": "1", connection: "close" } }),
   );
-  expect(signIn({}, token)).toMatchObject({ name: "ann" });
+  expect(await signIn({}, token)).toMatchObject({ name: "ann" });
   expect(authenticator.wrongToken("10.0.0.2").code).toBe("unauthorized");
   // One more is forgotten each second, and no more than one is counted above the limit.
   await clock.advance(2000);

@@ -3,8 +3,7 @@ import { BoundedMap } from "../core/bounded-map.ts";
 import { ApiError } from "../contracts/errors.ts";
 import type { Identity } from "../contracts/identity.ts";
 import type { Clock } from "../core/clock.ts";
-import type { MaybePromise } from "../core/stage.ts";
-import { findToken, type StoredToken, type TokenStore } from "../store/tokens.ts";
+import { findToken, type TokenStore } from "../store/tokens.ts";
 
 /** What a request presents. Never a part of its address: addresses end up in logs and histories. */
 export interface Credentials {
@@ -37,34 +36,24 @@ export class Authenticator {
   readonly #failures: WrongTokens;
   /** Of the tokens that were accepted, to check later whether they are still valid. */
   readonly #hashes = new WeakMap<Identity, string>();
-  /** A store in memory returns the same object for each request. */
-  readonly #identities = new WeakMap<StoredToken, Identity>();
 
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
     this.#failures = new WrongTokens(options.clock, options.failures);
   }
 
-  /** Throws or rejects with `unauthorized` without a valid token. */
-  authenticate({ headers, remoteAddress, token }: Credentials): MaybePromise<Identity> {
+  /** Rejects with `unauthorized` without a valid token. */
+  async authenticate({ headers, remoteAddress, token }: Credentials): Promise<Identity> {
     const { tokens, clock, cookieName } = this.#options;
     const bearer = token ?? bearerOf(headers.authorization);
     const presented = bearer ?? cookieOf(headers.cookie, cookieName());
     if (presented === undefined) throw new ApiError("unauthorized", "A token is required", NEXT, CHALLENGE);
     const kind = bearer === undefined ? "session" : "token";
-    const found = findToken(tokens, clock, presented, kind);
-    if (!(found instanceof Promise)) return this.#identityOf(found, remoteAddress);
-    return found.then((stored) => this.#identityOf(stored, remoteAddress));
-  }
-
-  #identityOf(stored: StoredToken | undefined, remoteAddress: string | undefined): Identity {
+    const stored = await findToken(tokens, clock, presented, kind);
     if (!stored) throw this.wrongToken(remoteAddress);
-    const known = this.#identities.get(stored);
-    if (known) return known;
-    const { id, name, scopes, expiresAt, hash, kind } = stored;
-    const identity: Identity = { id, name, scopes, kind: kind === "session" ? kind : "token", expiresAt };
+    const { id, name, scopes, expiresAt, hash } = stored;
+    const identity: Identity = { id, name, scopes, kind, expiresAt };
     this.#hashes.set(identity, hash);
-    this.#identities.set(stored, identity);
     return identity;
   }
 

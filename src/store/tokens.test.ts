@@ -40,7 +40,7 @@ test("a store that finds another token than the presented one lets nobody in", a
   const { stored } = await issueToken(new MemoryTokenStore(), createFakeClock(), { name: "a", scopes: ["admin"] });
   for (const found of [stored, { ...stored, hash: stored.hash.slice(1) }]) {
     const store = Object.assign(new MemoryTokenStore(), { find: () => found });
-    expect(findToken(store, createFakeClock(), "another token", "token")).toBeUndefined();
+    expect(await findToken(store, createFakeClock(), "another token", "token")).toBeUndefined();
   }
 });
 

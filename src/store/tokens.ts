@@ -91,19 +91,16 @@ function newId(given: string | undefined): string {
 }
 
 /** The stored token; undefined if the presented one is wrong, expired or of another kind. */
-export function findToken(
+export async function findToken(
   store: TokenStore,
   clock: Clock,
   presented: string,
   kind: StoredToken["kind"],
-): MaybePromise<StoredToken | undefined> {
+): Promise<StoredToken | undefined> {
   const presentedHash = hashToken(presented);
-  const check = (found: StoredToken | undefined): StoredToken | undefined => {
-    if (!found || found.kind !== kind || !equal(found.hash, presentedHash)) return undefined;
-    return found.expiresAt !== undefined && found.expiresAt <= clock.now() ? undefined : found;
-  };
-  const found = store.find(presentedHash);
-  return found instanceof Promise ? found.then(check) : check(found);
+  const found = await store.find(presentedHash);
+  if (!found || found.kind !== kind || !equal(found.hash, presentedHash)) return undefined;
+  return found.expiresAt !== undefined && found.expiresAt <= clock.now() ? undefined : found;
 }
 
 /** The ids of the sessions and links that were made with a token begin with this. */
