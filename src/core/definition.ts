@@ -163,7 +163,7 @@ export function findDialect(tool: AnyTool, calledAs: string, sent: Iterable<stri
 }
 
 /** A tool's whole definition except its code, for hashes. */
-export function definitionParts(tool: AnyTool): readonly unknown[] {
+function definitionParts(tool: AnyTool): readonly unknown[] {
   const { name, version, kind, origin, labels, mode, aliases, dependsOn } = tool;
   return [declarationOf(tool), name, version, kind, origin, labels, mode, aliases, dependsOn];
 }

@@ -1,14 +1,13 @@
-import { createHash } from "node:crypto";
+import { sha256 } from "../calls/approval-binding.ts";
 import { type Call, type Caller, toolOf } from "../core/call.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
-import { definitionParts } from "../core/definition.ts";
+import { definitionHash } from "../core/definition.ts";
 import { failureText, toolError, type ToolError } from "../core/error.ts";
 import type { ToolEvent, Update } from "../core/events.ts";
 import { canonicalJson, toPlainData } from "../core/json.ts";
 import { hideSecretsIn } from "../core/secrets/mask-secrets.ts";
 import type { ToolOutput, ToolResult } from "../core/result.ts";
 import type { Middleware } from "../core/stage.ts";
-import type { AnyTool } from "../core/tool.ts";
 import { createLineFile, readLineFile } from "../io/files/line-file.ts";
 
 export interface RecorderOptions {
@@ -76,7 +75,7 @@ export function createRecorder(file: string, options: RecorderOptions = {}): Rec
     if (!call.tool || tools.has(call.tool.name)) return;
     const { name, version } = toolOf(call);
     tools.add(name);
-    write({ type: "tool", name, version, definition: definitionOf(call.tool) });
+    write({ type: "tool", name, version, definition: definitionHash(call.tool, sha256) });
   };
 
   const writeCall = (call: Call, result: ToolResult, { began, updates }: Begun): void => {
@@ -210,7 +209,7 @@ export function createReplay(file: string, options: ReplayOptions = {}): Replay 
     const tool = toolOf(call);
     const plain = toPlainData(call.accepted).value;
     const input = header.redacted ? hideSecretsIn(plain) : plain;
-    const isSameTool = tools.get(tool.name)?.definition === definitionOf(tool);
+    const isSameTool = tools.get(tool.name)?.definition === definitionHash(tool, sha256);
     if (tools.has(tool.name) && !isSameTool) {
       changedTools.add(tool.name);
       if (strict) throw differs(call, input, `"${tool.name}" has a different definition than the recorded one`);
@@ -373,19 +372,6 @@ function parseRecording(lines: readonly string[], file: string): Recording {
   const tools = new Map(parsed.flatMap((line) => (line.type === "tool" ? [[line.name, line] as const] : [])));
   const calls = parsed.filter((line) => line.type === "call").sort((a, b) => a.began - b.began);
   return { header, tools, calls };
-}
-
-const definitions = new WeakMap<AnyTool, string>();
-
-function definitionOf(tool: AnyTool): string {
-  let hash = definitions.get(tool);
-  if (hash === undefined) {
-    hash = `sha256:${createHash("sha256")
-      .update(canonicalJson(definitionParts(tool)))
-      .digest("hex")}`;
-    definitions.set(tool, hash);
-  }
-  return hash;
 }
 
 interface InputDifference {
