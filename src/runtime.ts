@@ -359,7 +359,13 @@ class Runtime {
     // The stages of a call, in order; results leave in reverse order. A host's middleware is inserted between them.
     const stages: (Stage | undefined)[] = [
       this.programs?.stage,
-      this.#openRecord(statistics),
+      record({
+        log: this.log,
+        clock: this.clock,
+        events: this.events,
+        statistics,
+        isContinued: (call) => this.calls.storedIdOf(call) !== undefined,
+      }),
       telemetry(this.clock),
       resolve(this.registry, this.shownTo(undefined)),
       this.#openVisible(),
@@ -469,17 +475,6 @@ class Runtime {
     steps.push("jobs", () => jobsClosed);
     await this.gate.shutdown(graceMs);
     await steps.close();
-  }
-
-  /** Its `enter` only emits an event. */
-  #openRecord(statistics: Statistics): Stage {
-    const { log, clock, events } = this;
-    const isContinued = (call: Call): boolean => this.calls.storedIdOf(call) !== undefined;
-    const stage = record({ log, clock, events, statistics, isContinued });
-    const { enter, ...rest } = hooksOf(stage);
-    stage.changes = [events.changes];
-    stage.compile = () => (events.hasListeners("tool_call_requested") ? { enter, ...rest } : rest);
-    return stage;
   }
 
   #openHooks(validation: Stage): ReturnType<typeof createHooks> | undefined {

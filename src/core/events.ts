@@ -4,7 +4,6 @@ import type { Content } from "./content.ts";
 import type { ToolFailure } from "./error.ts";
 import { didYouMean } from "./nearest-name.ts";
 import type { ToolResult } from "./result.ts";
-import { ChangeCounter } from "./stage.ts";
 
 interface EventBase {
   at: number;
@@ -100,8 +99,6 @@ export class EventEmitter {
   readonly #byType = new Map<ToolEventType, Set<Listener<never>>>();
   readonly #all = new Set<Listener<ToolEvent>>();
   readonly #onListenerError: (error: unknown, event: ToolEvent) => void;
-  /** Counts the listeners that were added or removed. */
-  readonly changes = new ChangeCounter();
   #count = 0;
 
   constructor(onListenerError: (error: unknown, event: ToolEvent) => void = () => {}) {
@@ -119,11 +116,9 @@ export class EventEmitter {
       throw new TypeError(`There is no event "${String(type)}". ${hint}`);
     }
     const listeners = type === "*" ? (this.#all as Set<Listener<never>>) : this.#listenersOf(type);
-    this.changes.count++;
     if (!listeners.has(listener)) this.#count++;
     listeners.add(listener);
     return () => {
-      this.changes.count++;
       if (listeners.delete(listener)) this.#count--;
     };
   }
