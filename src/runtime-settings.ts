@@ -102,8 +102,6 @@ export type LiveOptions = Pick<
 /** The options in the form in which the parts of a runtime read them at each call. Each part keeps its object. */
 export interface LiveSettings {
   layersFor(caller: Partial<Caller>): readonly AnyLayer[];
-  /** No layer refuses any tool. */
-  isOpen: boolean;
   response: ResponseLength | undefined;
   approvalWaitMs: number | undefined;
   readonly timeouts: Timeouts;
@@ -121,7 +119,6 @@ export function liveSettings(options: LiveOptions): LiveSettings {
   const layers = typeof policy === "function" ? [] : [policy].flat();
   return {
     layersFor: typeof policy === "function" ? policy : () => layers,
-    isOpen: typeof policy !== "function" && layers.length === 0,
     response,
     approvalWaitMs,
     timeouts: withDefaults(DEFAULT_TIMEOUTS, options.timeouts),
@@ -134,8 +131,8 @@ export function liveSettings(options: LiveOptions): LiveSettings {
 
 /** In place: the parts of the runtime read these objects. */
 export function replaceSettings(current: LiveSettings, next: LiveSettings): void {
-  const { layersFor, isOpen, response, approvalWaitMs, toolSearch } = next;
-  Object.assign(current, { layersFor, isOpen, response, approvalWaitMs });
+  const { layersFor, response, approvalWaitMs, toolSearch } = next;
+  Object.assign(current, { layersFor, response, approvalWaitMs });
   Object.assign(current.timeouts, next.timeouts);
   Object.assign(current.concurrency, next.concurrency);
   Object.assign(current.results, next.results);

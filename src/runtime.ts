@@ -368,7 +368,7 @@ class Runtime {
       }),
       telemetry(this.clock),
       resolve(this.registry, this.shownTo(undefined)),
-      this.#openVisible(),
+      visible(({ caller }) => this.layersFor(caller)),
       preferResponse(() => this.#live.response),
       validation,
       hostContext(options.contextFor),
@@ -430,14 +430,6 @@ class Runtime {
       this.rules.changes.count++;
       this.#reportProblems(hooks?.warnings ?? []);
     };
-  }
-
-  #openVisible(): Stage {
-    const stage = visible(({ caller }) => this.layersFor(caller));
-    const { enter } = hooksOf(stage);
-    stage.changes = [this.rules.changes];
-    stage.compile = ({ origin }) => (this.#live.isOpen && origin.type !== "client" ? {} : { enter });
-    return stage;
   }
 
   /** Whether a tool exists for this caller; without one, under the runtime's policy alone. */

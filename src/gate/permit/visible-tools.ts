@@ -45,17 +45,12 @@ export function explainVisibility(
 }
 
 /** Refuses tools that do not exist for the caller. The same check decides which tools a model gets. */
-export function visible(layers: readonly AnyLayer[] | ((call: Call) => readonly AnyLayer[])): Stage {
+export function visible(layersOf: (call: Call) => readonly AnyLayer[]): Stage {
   return {
     name: "visible",
-    /** The lists of a layer may change between calls, so they are checked at every call. */
-    compile(tool) {
-      const isOpen = typeof layers !== "function" && layers.length === 0 && tool.origin.type !== "client";
-      return isOpen ? {} : { enter: this.enter };
-    },
     enter(call) {
       const tool = toolOf(call);
-      for (const layer of typeof layers === "function" ? layers(call) : layers) refuseBy(call, tool, layer);
+      for (const layer of layersOf(call)) refuseBy(call, tool, layer);
       const { policy, mode } = call.options;
       if (policy)
         for (const own of [policy].flat()) refuseBy(call, tool, { name: "the policy of this call", policy: own });
