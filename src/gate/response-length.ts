@@ -20,9 +20,6 @@ export function preferResponse(wishNow: () => ResponseLength | undefined): Stage
   };
   return {
     name: "response",
-    compile(tool) {
-      return wishNow() === undefined || parameterOf(tool) === false ? {} : { enter: this.enter };
-    },
     enter(call: CallIn<"response">) {
       const wish = wishNow();
       if (wish === undefined) return;
