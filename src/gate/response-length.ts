@@ -12,29 +12,23 @@ const NAMES = ["response", "response_format"];
 
 /** Sets the runtime's default, if it has one, if a call has no value. A tool offers the choice in its schema. */
 export function preferResponse(wishNow: () => ResponseLength | undefined): Stage {
-  const declared = new WeakMap<AnyTool, string | false>();
-  const parameterOf = (tool: AnyTool): string | false => {
-    let name = declared.get(tool);
-    if (name === undefined) declared.set(tool, (name = findParameter(tool)));
-    return name;
-  };
   return {
     name: "response",
     enter(call: CallIn<"response">) {
       const wish = wishNow();
       if (wish === undefined) return;
-      const name = parameterOf(toolOf(call));
+      const name = findParameter(toolOf(call));
       const { input } = call;
-      if (name === false || !isObject(input) || Object.hasOwn(input, name)) return;
+      if (name === undefined || !isObject(input) || Object.hasOwn(input, name)) return;
       call.input = { ...input, [name]: wish };
     },
   };
 }
 
-function findParameter(tool: AnyTool): string | false {
+function findParameter(tool: AnyTool): string | undefined {
   const schema = tool.parameters.jsonSchema;
   const properties = propertiesOf(schema, schema);
-  return NAMES.find((name) => isChoice(properties.get(name)?.["enum"])) ?? false;
+  return NAMES.find((name) => isChoice(properties.get(name)?.["enum"]));
 }
 
 function isChoice(values: unknown): boolean {
