@@ -41,7 +41,6 @@ export interface Taint {
  * every later call ask. Such a call and its nested calls are one session.
  */
 export function createTaint({ store = new MemoryTaintStore(), labels: given = {}, now }: TaintOptions): Taint {
-  const labelled = new WeakMap<AnyTool, boolean>();
   /** Labels of calls without a session, by the outermost call. */
   const withoutSession = new WeakMap<Call, TaintMark[]>();
   /** Labels that could not be stored: at least this process knows them. */
@@ -90,16 +89,12 @@ export function createTaint({ store = new MemoryTaintStore(), labels: given = {}
   };
 
   function canLabel(tool: AnyTool): boolean {
-    let known = labelled.get(tool);
-    if (known === undefined) {
-      known =
-        tool.labels.length > 0 ||
-        tool.labelsOf !== undefined ||
-        tool.origin.type === "mcp" ||
-        Object.keys(given).some((entry) => appliesTo(entry, tool));
-      labelled.set(tool, known);
-    }
-    return known;
+    return (
+      tool.labels.length > 0 ||
+      tool.labelsOf !== undefined ||
+      tool.origin.type === "mcp" ||
+      Object.keys(given).some((entry) => appliesTo(entry, tool))
+    );
   }
 
   function remember(call: Call, result: ToolResult, brought: readonly ResultLabel[]): MaybePromise<ToolResult> {
