@@ -145,11 +145,8 @@ function fits(result: ToolResult, budget: Budget): boolean {
   return result.status !== "failed" || textFits([{ type: "text", text: failureText(result.error) }], budget);
 }
 
-/** A character is at most three bytes, and a token at least one, so most content needs no counting. */
+/** A token is at least one byte, so most content needs no counting. */
 function textFits(content: readonly Content[], { bytes: maxBytes, tokens: maxTokens, counter }: Budget): boolean {
-  let characters = 0;
-  for (const block of content) characters += readable(block)?.length ?? 0;
-  if (characters * 3 <= Math.min(maxBytes, maxTokens)) return true;
   let bytes = 0;
   for (const block of content) bytes += Buffer.byteLength(readable(block) ?? "");
   if (bytes > maxBytes) return false;
