@@ -27,11 +27,7 @@ export class Statistics implements CallStatistics {
     const isFailure = result.status === "failed";
     if (isFailure) tally.failures++;
     tally.durations[bucketOf(durationMs)]!++;
-    const { content } = result;
-    for (let i = 0; i < content.length; i++) {
-      const block = content[i]!;
-      if (block.type === "text") tally.bytes += byteLength(block.text);
-    }
+    for (const block of result.content) if (block.type === "text") tally.bytes += Buffer.byteLength(block.text);
     const { arm } = result.metadata;
     if (arm !== undefined) countArm(tally, arm, isFailure, durationMs);
   }
@@ -51,13 +47,6 @@ export class Statistics implements CallStatistics {
     if (!tally) this.#tallies.set(name, (tally = new Tally()));
     return tally;
   }
-}
-
-/** For short ASCII text, the common case, this is faster than a native call. */
-function byteLength(text: string): number {
-  if (text.length > 64) return Buffer.byteLength(text);
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return Buffer.byteLength(text);
-  return text.length;
 }
 
 function countArm(tally: Tally, arm: string, isFailure: boolean, durationMs: number): void {
