@@ -271,11 +271,6 @@ export interface NestedCallOptions {
 /** A tool's code. Only the gate runs it. */
 export type ToolBody = (input: unknown, context: ToolContext) => unknown;
 
-/** A base class whose constructor returns its argument: subclasses add private fields to an existing object. */
-export const Given = function (object: object) {
-  return object;
-} as unknown as new (object: object) => object;
-
 /** The permission of a tool that never asks: its answer is known before a call. */
 export function neverAsks(): ToolPermission {
   return ToolPermission.AUTO;

@@ -7,7 +7,6 @@ import { abortable, type Call, type SecondPass, toolOf } from "../core/call.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import { failed, fromThrown, type PendingResult, type ToolResult } from "../core/result.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
-import { Given } from "../core/tool.ts";
 import type { CallLog } from "./audit-log.ts";
 import { writeAhead } from "./record.ts";
 import type { ResultCache } from "./result-cache.ts";
@@ -90,6 +89,11 @@ interface Started {
   /** To be done when it has. */
   later?: () => MaybePromise<unknown>;
 }
+
+/** A base class whose constructor returns its argument: subclasses add private fields to an existing object. */
+const Given = function (object: object) {
+  return object;
+} as unknown as new (object: object) => object;
 
 /** In a private field of the call: the garbage collector needs several microseconds for each entry of a WeakMap. */
 class StartedCall extends Given {

@@ -5,7 +5,6 @@ import { definitionHash } from "../../core/definition.ts";
 import { type RedactLimits, redactSecrets, secretNames } from "../../core/secrets/mask-secrets.ts";
 import { hideAnswers, type ToolResult } from "../../core/result.ts";
 import type { MaybePromise } from "../../core/stage.ts";
-import { Given } from "../../core/tool.ts";
 import type {
   AuditCounts,
   AuditEntry,
@@ -59,20 +58,6 @@ interface Recorded extends RunningCall {
   isCorrectionWritten: boolean;
 }
 
-/** In a private field of the call: the garbage collector needs several microseconds for each entry of a WeakMap. */
-class RecordedCall extends Given {
-  readonly #recorded: Recorded;
-
-  constructor(call: Call, recorded: Recorded) {
-    super(call);
-    this.#recorded = recorded;
-  }
-
-  static of(call: Call): Recorded | undefined {
-    return #recorded in call ? call.#recorded : undefined;
-  }
-}
-
 const MAX_RESULTS = 200;
 const MAX_RESULT_CHARACTERS = 16 * 1024 * 1024;
 
@@ -108,6 +93,7 @@ export class SqlAuditLog implements AuditLog {
   readonly #writer: GroupWriter;
   readonly #redact: Redact;
   readonly #results = new RecentResults();
+  readonly #recorded = new WeakMap<Call, Recorded>();
   readonly #reader: AuditReader;
   readonly #calls: CallReader;
   /** Its counters and words. */
@@ -124,10 +110,10 @@ export class SqlAuditLog implements AuditLog {
   }
 
   begun(call: Call): MaybePromise<void> {
-    if (RecordedCall.of(call)) return;
+    if (this.#recorded.get(call)) return;
     if (!call.tool?.isReadOnly) return this.#begin(call, async () => true).then(nothing);
     const recorded = this.#newRecord();
-    void new RecordedCall(call, recorded);
+    this.#recorded.set(call, recorded);
     const at = this.#context.clock.now();
     const waiting: AuditWrite = {
       opens: recorded,
@@ -151,7 +137,7 @@ export class SqlAuditLog implements AuditLog {
 
   closed(call: Call, result: ToolResult): MaybePromise<void> {
     this.#results.add(call.caller.user, result);
-    const recorded = RecordedCall.of(call);
+    const recorded = this.#recorded.get(call);
     if (recorded?.isEndWritten) return;
     const { waiting } = recorded ?? {};
     const end = this.#end(call, result);
@@ -165,7 +151,7 @@ export class SqlAuditLog implements AuditLog {
   endEntry(call: Call, result: ToolResult, isLate: boolean): ChangeEntry {
     // A late result was measured when it came.
     const timed = isLate ? result : this.#timed(call, result);
-    const recorded = RecordedCall.of(call);
+    const recorded = this.#recorded.get(call);
     return {
       commitWith: async (apply) => {
         const { waiting } = recorded ?? {};
@@ -182,7 +168,7 @@ export class SqlAuditLog implements AuditLog {
   }
 
   async corrected(call: Call, result: ToolResult): Promise<void> {
-    if (!RecordedCall.of(call)?.isCorrectionWritten) await this.#writer.commit(this.#correction(call, result));
+    if (!this.#recorded.get(call)?.isCorrectionWritten) await this.#writer.commit(this.#correction(call, result));
   }
 
   /** The entry is written only if the change changes something. */
@@ -203,12 +189,12 @@ export class SqlAuditLog implements AuditLog {
     const recorded = this.#newRecord();
     const draft = this.#writer.draft(describeBegun(call, this.#redact));
     const isWritten = await this.#commitWith(apply, () => ({ opens: recorded, draft: () => draft }));
-    if (isWritten) void new RecordedCall(call, recorded);
+    if (isWritten) this.#recorded.set(call, recorded);
     return isWritten;
   }
 
   #end(call: Call, result: ToolResult): AuditWrite {
-    const recorded = RecordedCall.of(call);
+    const recorded = this.#recorded.get(call);
     const isWhole = !recorded || recorded.waiting !== undefined;
     const fact = describeAnswer(call, result, { began: recorded !== undefined, isWhole, redact: this.#redact });
     const draft = this.#writer.draft(fact);
