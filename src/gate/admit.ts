@@ -3,7 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
 import { Admission, type ConcurrencyLimits } from "./concurrency.ts";
-import { Alarm, type Deadlines } from "./timeouts.ts";
+import { Deadline, type Deadlines } from "./timeouts.ts";
 import { answerInTime, askTool } from "./tool-answers.ts";
 
 export interface AdmitOptions {
@@ -79,7 +79,7 @@ export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
         reject(why);
         admitWaiting();
       };
-      const deadline = new Alarm(() => giveUp(waitedTooLong(call, locks)));
+      const deadline = new Deadline(() => giveUp(waitedTooLong(call, locks)));
       deadlines.arm(deadline, limits.maxWaitMs, since);
       call.onAbort = giveUp;
       admissionQueue.add(waiting);

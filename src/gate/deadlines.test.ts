@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../core/clock.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
-import { Alarm, Deadlines } from "./timeouts.ts";
+import { Deadline, Deadlines } from "./timeouts.ts";
 
 function start() {
   const clock = createFakeClock();
   const deadlines = new Deadlines(clock);
   const rung: string[] = [];
-  const arm = (name: string, ms: number): Alarm => {
-    const alarm = new Alarm(() => void rung.push(`${name}@${clock.monotonic()}`));
+  const arm = (name: string, ms: number): Deadline => {
+    const alarm = new Deadline(() => void rung.push(`${name}@${clock.monotonic()}`));
     deadlines.arm(alarm, ms, clock.monotonic());
     return alarm;
   };
@@ -53,7 +53,7 @@ describe("deadlines", () => {
 
   test("may be armed and disarmed by an expiring deadline", async () => {
     const { clock, deadlines, rung, arm } = start();
-    const chain = new Alarm(() => {
+    const chain = new Deadline(() => {
       arm("next", 100);
       deadlines.disarm(sibling);
     });

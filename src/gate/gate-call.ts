@@ -20,7 +20,7 @@ import type { CallPlan } from "./call-plan.ts";
 import { type RunContext, type RunHost, stopTool } from "./run.ts";
 import { summarizeCall } from "./summarize-call.ts";
 import { cancelledBy } from "./stopped-call.ts";
-import { type Alarm, Deadline } from "./timeouts.ts";
+import { Deadline } from "./timeouts.ts";
 
 /** Longer than any name and version together. */
 const MAX_NAME_LENGTH = 200;
@@ -43,11 +43,8 @@ function textFrom(requested: unknown): string {
 const NO_OPTIONS: CallOptions = Object.freeze({});
 const NOBODY: Caller = Object.freeze({ depth: 0 });
 
-/**
- * A call with the executor's private fields. It is also its own deadline and its own node in the list of active calls:
- * every further object per call would be a measurable cost.
- */
-export class GateCall extends Deadline implements Call {
+/** A call with the executor's private fields. */
+export class GateCall implements Call {
   readonly id: string;
   requestedName: string;
   readonly caller: Caller;
@@ -83,8 +80,10 @@ export class GateCall extends Deadline implements Call {
   /** Whether the tool's code has ended, on time or not. */
   settled = false;
   timeoutMs = 0;
+  /** The time limit of the running tool. */
+  readonly timeLimit = new Deadline(() => this.#expire());
   /** Set when the running tool was asked to stop: how long its own answer is waited for. */
-  grace: Alarm | undefined = undefined;
+  grace: Deadline | undefined = undefined;
   hasNestedEffects = false;
   budget: CallBudget | undefined = undefined;
   /** Answered as `unknown_outcome`: the result of the tool, if it comes, replaces that. */
@@ -94,6 +93,7 @@ export class GateCall extends Deadline implements Call {
   /** A result that came before the answer had left. */
   lateResult: ToolResult | undefined = undefined;
   resolve: (result: ToolResult) => void = ignore;
+  /** Its neighbours in the list of active calls. */
   previous: GateCall | undefined = undefined;
   next: GateCall | undefined = undefined;
   private cancel: (() => void) | undefined = undefined;
@@ -110,7 +110,6 @@ export class GateCall extends Deadline implements Call {
     public input: unknown,
     options: CallOptions | undefined,
   ) {
-    super();
     this.passed = plan.passedFirst;
     const given = options ?? NO_OPTIONS;
     this.#host = host;
@@ -192,8 +191,7 @@ export class GateCall extends Deadline implements Call {
     if (this.running) stopTool(this, this.#host, why);
   }
 
-  /** The time limit of the running tool. */
-  override expire(): void {
+  #expire(): void {
     const advice = "Request less work, or set a longer time limit, then call again.";
     stopTool(this, this.#host, new ToolTimeoutError(this.tool?.name ?? this.requestedName, this.timeoutMs, advice));
   }

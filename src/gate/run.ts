@@ -28,7 +28,7 @@ import {
   withoutAnswer,
   withoutRetry,
 } from "./stopped-call.ts";
-import { Alarm, type Deadlines, timeoutOf, type Timeouts } from "./timeouts.ts";
+import { Deadline, type Deadlines, timeoutOf, type Timeouts } from "./timeouts.ts";
 import { fromOutput } from "./tool-output.ts";
 
 /** Max generator steps without a pause, and max promises that resolve to another promise. */
@@ -67,7 +67,7 @@ export function runTool(call: GateCall, host: RunHost): void {
     const tool = toolOf(call);
     if (call.parent && !tool.isReadOnly && !tool.idempotent) noteNestedEffect(call);
     call.timeoutMs = timeoutOf(call, tool, host.timeouts);
-    host.deadlines.arm(call, call.timeoutMs, call.begunMonotonic);
+    host.deadlines.arm(call.timeLimit, call.timeoutMs, call.begunMonotonic);
     const body = bodyOf(tool);
     const around = host.around(call);
     follow(call, host, around ? around(() => body(call.input, context)) : body(call.input, context));
@@ -80,7 +80,7 @@ export function runTool(call: GateCall, host: RunHost): void {
 export function stopTool(call: GateCall, host: RunHost, why: ToolError): void {
   if (call.answered || call.grace) return;
   call.aborted = why;
-  host.deadlines.disarm(call);
+  host.deadlines.disarm(call.timeLimit);
   const graceMs = graceOf(call, why, host.timeouts);
   const giveUp = (): void => {
     const result = withoutAnswer(call, why, graceMs);
@@ -88,7 +88,7 @@ export function stopTool(call: GateCall, host: RunHost, why: ToolError): void {
     finish(call, host, result);
   };
   if (graceMs > 0) {
-    call.grace = new Alarm(giveUp);
+    call.grace = new Deadline(giveUp);
     host.deadlines.arm(call.grace, graceMs, host.clock.monotonic());
   }
   call.running?.abort(why);
@@ -181,7 +181,7 @@ async function drain(call: GateCall, host: RunHost, updates: AsyncIterator<unkno
 }
 
 function finish(call: GateCall, host: RunHost, result: ToolResult): void {
-  host.deadlines.disarm(call);
+  host.deadlines.disarm(call.timeLimit);
   if (call.grace) host.deadlines.disarm(call.grace);
   host.answer(call, result);
 }

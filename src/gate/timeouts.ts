@@ -36,24 +36,13 @@ function callTimeout(own: LimitOfCall, call: Call): number | undefined {
 }
 
 /** A deadline, and its node in the list of deadlines. */
-export abstract class Deadline {
+export class Deadline {
   at = 0;
   before: Deadline | undefined = undefined;
   after: Deadline | undefined = undefined;
   list: DeadlineList | undefined = undefined;
 
-  abstract expire(): void;
-}
-
-/** A deadline with a callback. */
-export class Alarm extends Deadline {
-  constructor(private readonly ring: () => void) {
-    super();
-  }
-
-  expire(): void {
-    this.ring();
-  }
+  constructor(readonly expire: () => void) {}
 }
 
 interface DeadlineList {
