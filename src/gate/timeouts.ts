@@ -61,7 +61,6 @@ interface DeadlineList {
 export class Deadlines {
   readonly #clock: Clock;
   readonly #lists = new Map<number, DeadlineList>();
-  #recent: DeadlineList | undefined;
   #settling = false;
 
   constructor(clock: Clock) {
@@ -118,7 +117,6 @@ export class Deadlines {
   close(): void {
     for (const list of this.#lists.values()) list.timer?.cancel();
     this.#lists.clear();
-    this.#recent = undefined;
   }
 
   #fire(list: DeadlineList): void {
@@ -139,12 +137,8 @@ export class Deadlines {
   }
 
   #listOf(ms: number): DeadlineList {
-    const recent = this.#recent;
-    // Most calls have the default limit. A list that has fired is no longer used.
-    if (recent !== undefined && recent.ms === ms && recent.timer !== undefined) return recent;
     let list = this.#lists.get(ms);
     if (!list) this.#lists.set(ms, (list = { ms, first: undefined, last: undefined, timer: undefined, held: false }));
-    this.#recent = list;
     return list;
   }
 }
