@@ -99,7 +99,6 @@ export class EventEmitter {
   readonly #byType = new Map<ToolEventType, Set<Listener<never>>>();
   readonly #all = new Set<Listener<ToolEvent>>();
   readonly #onListenerError: (error: unknown, event: ToolEvent) => void;
-  #count = 0;
 
   constructor(onListenerError: (error: unknown, event: ToolEvent) => void = () => {}) {
     this.#onListenerError = onListenerError;
@@ -116,16 +115,12 @@ export class EventEmitter {
       throw new TypeError(`There is no event "${String(type)}". ${hint}`);
     }
     const listeners = type === "*" ? (this.#all as Set<Listener<never>>) : this.#listenersOf(type);
-    if (!listeners.has(listener)) this.#count++;
     listeners.add(listener);
-    return () => {
-      if (listeners.delete(listener)) this.#count--;
-    };
+    return () => void listeners.delete(listener);
   }
 
   /** Check this first: without listeners no event needs to be built. */
   hasListeners(type: ToolEventType): boolean {
-    if (this.#count === 0) return false;
     return this.#all.size > 0 || (this.#byType.get(type)?.size ?? 0) > 0;
   }
 
