@@ -26,8 +26,7 @@ let syncedAt = Number.NEGATIVE_INFINITY;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  // Bound once: the lookup on the global object makes a call 25 % slower.
-  monotonic: performance.now.bind(performance),
+  monotonic: () => performance.now(),
   wallTimeAt(monotonic) {
     if (monotonic - syncedAt > RESYNC_MS) {
       wallOffset = Date.now() - monotonic;
