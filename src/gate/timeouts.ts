@@ -61,7 +61,6 @@ interface DeadlineList {
 export class Deadlines {
   readonly #clock: Clock;
   readonly #lists = new Map<number, DeadlineList>();
-  #settling = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -94,23 +93,10 @@ export class Deadlines {
     else list.first = deadline.after;
     if (deadline.after) deadline.after.before = deadline.before;
     else list.last = deadline.before;
-    if (!list.first && !this.#settling) this.#settle();
-  }
-
-  /**
-   * An empty list must not keep the process alive, but its timer stays for the next call. Checked once per turn of the
-   * event loop: consecutive calls would otherwise ref and unref it each time.
-   */
-  #settle(): void {
-    this.#settling = true;
-    this.#clock.after(0, () => {
-      this.#settling = false;
-      for (const list of this.#lists.values()) {
-        if (list.first || !list.held) continue;
-        list.timer?.setRef(false);
-        list.held = false;
-      }
-    });
+    // The timer stays for the next call, but must not keep the process alive.
+    if (list.first) return;
+    list.timer?.setRef(false);
+    list.held = false;
   }
 
   /** Cancels every timer. Armed deadlines never expire. */
