@@ -2,6 +2,7 @@ import { type Call, type CallIn, toolOf } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
+import { hooksOf } from "./call-plan.ts";
 import { Admission, type ConcurrencyLimits } from "./concurrency.ts";
 import { Deadline, type Deadlines } from "./timeouts.ts";
 import { answerInTime, askTool } from "./tool-answers.ts";
@@ -32,6 +33,10 @@ export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
 
   return {
     name: "admit",
+    compile(tool) {
+      const { enter, leave, ended } = hooksOf(this);
+      return tool.locks ? { enter, leave, ended } : { enter, leave };
+    },
     enter(call) {
       // Called once: it is the tool's code, and must not throw while another call is being released.
       const tool = toolOf(call);

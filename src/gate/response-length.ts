@@ -14,6 +14,9 @@ const NAMES = ["response", "response_format"];
 export function preferResponse(wishNow: () => ResponseLength | undefined): Stage {
   return {
     name: "response",
+    compile(tool) {
+      return wishNow() === undefined || parameterOf(tool) === false ? {} : { enter: this.enter };
+    },
     enter(call: CallIn<"response">) {
       const wish = wishNow();
       if (wish === undefined) return;

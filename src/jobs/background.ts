@@ -34,6 +34,7 @@ const DEFAULT_ATTEMPTS = 3;
 export function background({ clock, events, registry, keyOf, submit }: BackgroundStageOptions): Stage {
   return {
     name: "background",
+    compile: (tool) => (tool.mode === "background" ? undefined : {}),
     enter(call) {
       if (call.secondPass) return undefined;
       const wish = backgroundOptionsOf(call);

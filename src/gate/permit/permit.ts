@@ -397,6 +397,7 @@ export class Permit implements Stage {
 export function holdPermitted(permit: Permit): Stage {
   return {
     name: "hold",
+    compile: () => ({}),
     enter: (call) => call.onPermitted && abortable(call, call.onPermitted()).then(() => permit.enterAgain(call)),
   };
 }

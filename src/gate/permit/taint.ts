@@ -48,6 +48,9 @@ export function createTaint({ store = new MemoryTaintStore(), labels: given = {}
 
   const stage: Stage = {
     name: "taint",
+    compile(tool) {
+      return canLabel(tool) ? { leave: this.leave } : {};
+    },
     leave(call, result) {
       if (!canLabel(toolOf(call)) || !hasEntered(call, result)) return result;
       const labels = labelsOfCall(call, given, result);
