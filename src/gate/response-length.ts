@@ -15,7 +15,7 @@ export function preferResponse(wishNow: () => ResponseLength | undefined): Stage
   return {
     name: "response",
     compile(tool) {
-      return wishNow() === undefined || parameterOf(tool) === false ? {} : { enter: this.enter };
+      return wishNow() === undefined || findParameter(tool) === undefined ? {} : { enter: this.enter };
     },
     enter(call: CallIn<"response">) {
       const wish = wishNow();
