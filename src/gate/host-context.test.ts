@@ -60,6 +60,11 @@ describe("the data of the host", () => {
     expect(ran).toEqual([]);
   });
 
+  test("are not known to an explanation: it says that the tool asks", async () => {
+    const haft = createHaft({ tools: [refundTool()] });
+    expect(await haft.policy.explain("refund", { order: "1" })).toMatchObject({ verdict: { decision: "ask" } });
+  });
+
   test("come from contextFor if the call has none, also as a promise, and its failure is the call's", async () => {
     const contextFor = vi.fn(async (caller: Readonly<Caller>) => {
       if (caller.user === "nobody") throw new Error("no such user");

@@ -3,7 +3,7 @@ import type { Clock, Timer } from "../core/clock.ts";
 import { toFailure, toolError, ToolError } from "../core/error.ts";
 import { type Signature, signatureOf } from "../core/signature.ts";
 import type { MaybePromise } from "../core/stage.ts";
-import type { AnyTool, ToolPermission } from "../core/tool.ts";
+import { type AnyTool, ToolPermission } from "../core/tool.ts";
 
 /** What a verdict needs beside the input: the data of the host, and what a tool returned promises of. */
 export interface ToolAnswers {
@@ -78,7 +78,7 @@ export function readSignature(tool: AnyTool, input: unknown, answers?: ToolAnswe
 /** As `readSignature`. Undefined if the tool does not say. */
 export function readPermission(tool: AnyTool, input: unknown, answers?: ToolAnswers): ToolPermission | undefined {
   if (answers?.permission) return answers.permission.value;
-  const permission = askTool(tool, "permission", () => tool.permission(input, { host: answers?.host }));
+  const permission = askTool(tool, "permission", () => permissionWith(tool, input, answers?.host));
   if (!(permission instanceof Promise)) return permission;
   const settled = Promise.allSettled([permission]);
   throw new AnswerPending(tool, "permission", async (into) => {
@@ -86,6 +86,17 @@ export function readPermission(tool: AnyTool, input: unknown, answers?: ToolAnsw
     if (outcome.status === "rejected") throw outcome.reason;
     into.permission = { value: outcome.value };
   });
+}
+
+/** A tool that decides by data of the host asks where there are none: in an explanation, or a trial of rules. */
+function permissionWith(tool: AnyTool, input: unknown, host: unknown): ReturnType<AnyTool["permission"]> {
+  if (!tool.contextSchema || host !== undefined) return tool.permission(input, { host });
+  try {
+    const permission = tool.permission(input, { host });
+    return permission instanceof Promise ? permission.catch(() => ToolPermission.CONFIRM) : permission;
+  } catch {
+    return ToolPermission.CONFIRM;
+  }
 }
 
 /** Calls a function of a tool that decides about a call. If it throws, the error names the function. */
