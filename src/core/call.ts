@@ -159,7 +159,11 @@ const OTHER_OPTIONS: Readonly<Record<keyof (IdentityOptions & ProcessOptions), t
   userMessage: true,
   isInConversation: true,
 };
-const OPTION_KEYS = keysOf<CallOptions>({ ...STORED_OPTIONS, ...OTHER_OPTIONS });
+// Bundlers leave out what is marked as pure, if nothing uses it.
+const OPTION_KEYS = /* @__PURE__ */ optionKeys();
+function optionKeys(): ReadonlySet<string> {
+  return keysOf<CallOptions>({ ...STORED_OPTIONS, ...OTHER_OPTIONS });
+}
 const CALLER_KEYS = keysOf<Caller>({
   session: true,
   agent: true,
@@ -401,10 +405,14 @@ export function waitsForEnd({ options, secondPass }: Call): boolean {
 }
 
 /** Ids must only be unique, not secret: the prefix differs by process, the counter within one. */
-const PREFIX = `call_${Math.random().toString(36).slice(2, 10)}`;
+const PREFIX = /* @__PURE__ */ newPrefix();
+function newPrefix(): string {
+  return `call_${Math.random().toString(36).slice(2, 10)}`;
+}
+
 const BLOCK = 36 ** 2;
 /** Joining two existing strings is four times faster than formatting a number, and every call needs an id. */
-const ENDINGS = Array.from({ length: BLOCK }, (_, i) => i.toString(36).padStart(2, "0"));
+const ENDINGS = /* @__PURE__ */ Array.from({ length: BLOCK }, (_, i) => i.toString(36).padStart(2, "0"));
 let blocks = 0;
 let block = "";
 let used = BLOCK;

@@ -64,16 +64,16 @@ export function createTool<
   }
   checkConfig(name, config);
   const body = config.execute ?? config.run;
-  if (typeof body !== "function") throw new TypeError(`Tool "${name}" needs an \`execute(input, context)\` function.`);
-  if (config.description === undefined) throw new TypeError(`Tool "${name}" needs a description: models choose by it.`);
+  if (typeof body !== "function") throw unfit(name, `needs an \`execute(input, context)\` function.`);
+  if (config.description === undefined) throw unfit(name, `needs a description for models.`);
   const source = config.inputSchema ?? config.parameters ?? config.schema ?? config.params;
   if (source === undefined) {
-    throw new TypeError(`Tool "${name}" needs an \`inputSchema\`: a schema, or [] for a tool that takes no input.`);
+    throw unfit(name, `needs an \`inputSchema\`: a schema, or [] for no input.`);
   }
   const stated = kindOf(name, config);
   const kind = stated ?? ToolKind.Execute;
   if (!Object.values<string>(ToolKind).includes(kind)) {
-    throw new TypeError(`Tool "${name}" has kind ${JSON.stringify(kind)}; use "readonly", "write" or "execute".`);
+    throw unfit(name, `has kind ${JSON.stringify(kind)}; use "readonly", "write" or "execute".`);
   }
   const dialects = { ...config.dialects };
   const outputSource = config.outputSchema ?? config.output;
@@ -104,7 +104,7 @@ export function createTool<
     dependsOn: [...(config.dependsOn ?? [])],
     cache: config.cache ? cacheOf(name, kind, config) : undefined,
     labels: [...(config.labels ?? [])],
-    idempotent: config.idempotent ?? (config.annotations?.idempotentHint === true || kind === ToolKind.ReadOnly),
+    idempotent: config.idempotent ?? (config.annotations?.idempotentHint || kind === ToolKind.ReadOnly),
     origin: { ...origin },
     builtIn: config.builtIn,
     convertInput: config.convertInput,
@@ -121,6 +121,10 @@ export function createTool<
   const check = checkOf(config);
   const run = body as ToolBody;
   return finish(fields, check ? afterCheck(check, run) : run) as ToolOf<P, O, R, C>;
+}
+
+function unfit(name: string, problem: string, cause?: unknown): TypeError {
+  return new TypeError(`Tool "${name}" ${problem}`, { cause });
 }
 
 /** A configuration whose input type is not known. */
@@ -326,7 +330,7 @@ function permissionOf(
   const stated = statedPermission(name, config);
   if (typeof stated === "function") return stated;
   if (stated !== undefined) return stated === ToolPermission.AUTO ? neverAsks : alwaysAsks;
-  if (config.annotations?.destructiveHint === true && config.kind !== ToolKind.ReadOnly) return alwaysAsks;
+  if (config.annotations?.destructiveHint && config.kind !== ToolKind.ReadOnly) return alwaysAsks;
   if (config.kind === ToolKind.ReadOnly || config.origin?.type === "builtin") return neverAsks;
   return config.kind === undefined ? saysNothing : statesOnlyKind;
 }
@@ -336,30 +340,30 @@ type ApprovalKeys = "permission" | "needsApproval" | "requireApproval";
 /** What a configuration says about approval. Throws if it says it twice in different ways. */
 export function statedPermission(
   name: string,
-  { permission, requireApproval, needsApproval = requireApproval }: Pick<AnyConfig, ApprovalKeys>,
+  { permission, needsApproval, requireApproval }: Pick<AnyConfig, ApprovalKeys>,
 ): AnyConfig["permission"] {
-  if (requireApproval !== undefined && requireApproval !== needsApproval) {
-    throw new TypeError(`Tool "${name}" has both \`needsApproval\` and \`requireApproval\`. Keep one of them.`);
-  }
   const isKnown = permission === undefined || Object.values<unknown>(ToolPermission).includes(permission);
   if (!isKnown && typeof permission !== "function") {
     const given = JSON.stringify(permission);
-    throw new TypeError(`Tool "${name}" has permission ${given}; use "auto", "confirm" or a function.`);
+    throw unfit(name, `has permission ${given}; use "auto", "confirm" or a function.`);
   }
-  if (needsApproval === undefined) return permission;
-  const asked = readNeedsApproval(name, needsApproval);
-  if (permission === undefined || permission === asked) return asked;
-  throw new TypeError(
-    `Tool "${name}" has both \`permission\` and \`needsApproval\`, which may disagree. Keep one of them.`,
-  );
+  const stated = new Set([
+    permission,
+    readNeedsApproval(name, needsApproval),
+    readNeedsApproval(name, requireApproval),
+  ]);
+  stated.delete(undefined);
+  if (stated.size < 2) return [...stated][0];
+  throw unfit(name, `says twice whether it needs approval.`);
 }
 
-function readNeedsApproval(name: string, setting: NonNullable<AnyConfig["needsApproval"]>): AnyConfig["permission"] {
+function readNeedsApproval(name: string, setting: AnyConfig["needsApproval"]): AnyConfig["permission"] {
+  if (setting === undefined) return undefined;
   const toPermission = (asks: unknown): ToolPermission =>
     asks === false ? ToolPermission.AUTO : ToolPermission.CONFIRM;
   if (typeof setting === "boolean") return toPermission(setting);
   if (typeof setting !== "function") {
-    throw new TypeError(`Tool "${name}" has needsApproval ${JSON.stringify(setting)}; use true, false or a function.`);
+    throw unfit(name, `has needsApproval ${JSON.stringify(setting)}; use true, false or a function.`);
   }
   return (input, context) => {
     const asks = setting(input, context ?? { host: undefined });
@@ -376,7 +380,7 @@ function aliasesOf(
   for (const dialect of Object.values(dialects)) if (dialect.name) all.add(dialect.name);
   all.delete(name);
   for (const alias of all) {
-    if (!NAME.test(alias)) throw new TypeError(`Tool "${name}" has an alias that is not a tool name: "${alias}".`);
+    if (!NAME.test(alias)) throw unfit(name, `has an alias that is not a tool name: "${alias}".`);
   }
   return [...all];
 }
@@ -399,7 +403,7 @@ function kindOf(
 ): ToolKind | undefined {
   const saysReadOnly = [isReadOnly, annotations?.readOnlyHint, kind && kind === ToolKind.ReadOnly];
   if (saysReadOnly.includes(true) && saysReadOnly.includes(false)) {
-    throw new TypeError(`Tool "${name}" says both that it is read-only and that it is not. Keep one of them.`);
+    throw unfit(name, `says that it is read-only and that it is not.`);
   }
   return kind ?? (saysReadOnly.includes(true) ? ToolKind.ReadOnly : undefined);
 }
@@ -409,9 +413,9 @@ function cacheOf(
   kind: ToolKind,
   { cache, contextSchema }: Pick<AnyConfig, "cache" | "contextSchema">,
 ): AnyTool["cache"] {
-  if (kind !== ToolKind.ReadOnly) throw new TypeError(`Tool "${name}" declares a cache but is not read-only.`);
+  if (kind !== ToolKind.ReadOnly) throw unfit(name, `has a cache but is not read-only.`);
   if (contextSchema !== undefined) {
-    throw new TypeError(`Tool "${name}" has a cache and a contextSchema: a kept result may belong to other data.`);
+    throw unfit(name, `has a cache and a contextSchema.`);
   }
   return cache;
 }
@@ -421,7 +425,7 @@ function named<T>(tool: string, what: string, make: () => T): T {
     return make();
   } catch (cause) {
     const reason = errorMessage(cause);
-    throw new TypeError(`Tool "${tool}" has ${what} that cannot be used: ${reason}`, { cause });
+    throw unfit(tool, `has ${what} that cannot be used: ${reason}`, cause);
   }
 }
 

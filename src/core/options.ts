@@ -1,6 +1,7 @@
 import { didYouMean } from "./nearest-name.ts";
 
 /** The names of all properties of `T`. The compiler reports one that is missing or does not exist. */
+/* @__NO_SIDE_EFFECTS__ */
 export function keysOf<T>(names: Readonly<Record<keyof T, true>>): ReadonlySet<string> {
   return new Set(Object.keys(names));
 }

@@ -172,6 +172,6 @@ describe("the data of the host", () => {
         contextSchema: Host,
         execute: () => 1,
       }),
-    ).toThrow(/cache and a contextSchema/);
+    ).toThrow(/a cache and a contextSchema/);
   });
 });

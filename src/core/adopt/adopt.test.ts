@@ -469,7 +469,7 @@ describe("a foreign tool that does not say what it does", () => {
     expect(await createHaft({ tools: [decides] }).execute("x", {})).toMatchObject({ status: "pending" });
     expect(() =>
       adopt({ name: "x", description: "d", parameters: [], permission: "auto", needsApproval: true, run: () => 1 }),
-    ).toThrow(/both `permission` and `needsApproval`/);
+    ).toThrow(/says twice whether it needs approval/);
   });
 });
 

@@ -63,9 +63,9 @@ describe("a tool runs unasked", () => {
 });
 
 test.each([
-  [{ permission: "auto", needsApproval: true }, /both `permission` and `needsApproval`/],
-  [{ permission: "confirm", needsApproval: false }, /both `permission` and `needsApproval`/],
-  [{ permission: "confirm", needsApproval: () => true }, /both `permission` and `needsApproval`/],
+  [{ permission: "auto", needsApproval: true }, /says twice whether it needs approval/],
+  [{ permission: "confirm", needsApproval: false }, /says twice whether it needs approval/],
+  [{ permission: "confirm", needsApproval: () => true }, /says twice whether it needs approval/],
   [{ needsApproval: "no" }, /needsApproval "no"; use true, false or a function/],
   [{ needApproval: true }, /"needApproval".*"needsApproval"/],
 ])("settings that cannot be kept are refused: %j", (config, message) => {
