@@ -310,3 +310,41 @@ test("build accepts the same parameter names as a call", () => {
   expect(read.build({ file: "b" } as never).params).toEqual({ path: "b" });
   expect(() => read.build({ file: "b", path: "a" } as never)).toThrow(/send one of them/);
 });
+
+describe("the names of other systems", () => {
+  const base = { name: "erase", description: "Erases", inputSchema: [], execute: () => "erased" };
+  const statusOf = async (config: object): Promise<string> => {
+    const haft = createHaft({ tools: [createTool({ ...base, ...config })] });
+    const registered = createHaft();
+    registered.register({ ...base, ...config });
+    const [made, taken] = [await haft.execute("erase"), await registered.execute("erase")];
+    expect(taken.status).toBe(made.status);
+    return made.status;
+  };
+
+  test.each([
+    [{ requireApproval: false }, "completed"],
+    [{ requireApproval: true, kind: "readonly" }, "pending"],
+    [{ requireApproval: () => true }, "pending"],
+    [{ isReadOnly: true }, "completed"],
+    [{ annotations: { readOnlyHint: true } }, "completed"],
+    [{ annotations: { destructiveHint: true } }, "pending"],
+    [{ annotations: {} }, "pending"],
+  ])("mean the same in createTool and register: %o", async (config, status) => {
+    expect(await statusOf(config)).toBe(status);
+  });
+
+  test("give the title and whether it may be repeated", () => {
+    const tool = createTool({ ...base, annotations: { title: "Erase all", idempotentHint: true } });
+    expect(tool).toMatchObject({ title: "Erase all", idempotent: true });
+  });
+
+  test.each([
+    [{ kind: "write", annotations: { readOnlyHint: true } }, /read-only and that it is not/],
+    [{ isReadOnly: false, kind: "readonly" }, /read-only and that it is not/],
+    [{ needsApproval: true, requireApproval: false }, /twice whether it needs approval/],
+    [{ needsAproval: true }, /no option "needsAproval".*needsApproval/],
+  ])("are refused if they contradict each other, or are misspelt: %o", (config, message) => {
+    expect(() => createTool({ ...base, ...config } as never)).toThrow(message);
+  });
+});
