@@ -134,8 +134,7 @@ async function takePictures(browser, { url, login }) {
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
     await show("/work");
-    // Buttons are disabled for a moment, so nobody answers by accident.
-    await page.locator("button:enabled", { hasText: "Approve once" }).nth(2).waitFor();
+    await page.getByText("Review", { exact: true }).nth(2).waitFor();
     await takePicture(page, colorScheme === "dark" ? "work-dark" : "work");
   }
 }
