@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { BoundedMap } from "../core/bounded-map.ts";
-import { type Call, type CallOptions, toCallData, toolOf, type ToolScope } from "../core/call.ts";
+import { type Call, type CallOptions, toCallData, givenContext, toolOf, type ToolScope } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import { toFailure, toolError, type ToolError } from "../core/error.ts";
 import { canonicalJson } from "../core/json.ts";
@@ -628,7 +628,7 @@ export class Calls {
       tool: toolOf(call),
       scope: call.scope,
       input: call.sent ?? call.accepted,
-      host: call.options.context,
+      host: givenContext(call),
     });
   }
 

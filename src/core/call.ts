@@ -393,6 +393,14 @@ export function note(call: Call, fact: string, value: unknown): void {
   (own.facts ??= {})[fact] = value;
 }
 
+/** The data of the host that the call was given, or the nearest call that it is a part of. */
+export function givenContext(call: Call): unknown {
+  for (let at: Call | undefined = call; at; at = at.parent) {
+    if (at.options.context !== undefined) return at.options.context;
+  }
+  return undefined;
+}
+
 /** The tool of a resolved call. */
 export function toolOf(call: Call): AnyTool {
   if (!call.tool) throw new Error("A stage that needs the tool was placed before `resolve`.");

@@ -93,6 +93,11 @@ describe("the data of the host", () => {
     });
     const haft = createHaft({ tools: [refundTool(), outer] });
     expect(await haft.execute("outer", {}, { context: { tenant: "acme" } })).toMatchObject({ details: "acme: 3" });
+    // Also if a person is asked about the nested call, and it goes on alone.
+    const ids: string[] = [];
+    haft.on("permission_requested", ({ approvalId }) => ids.push(approvalId));
+    await haft.execute("outer", {}, { context: { tenant: "strict" } });
+    expect(await haft.approve(ids[0]!)).toMatchObject({ details: "strict: 3" });
   });
 
   test("go on with a job of this process, and a worker without them fails before the effect", async () => {

@@ -1,5 +1,5 @@
 import { BoundedMap } from "../core/bounded-map.ts";
-import { abortable, type Call, type CallIn, type Caller, toolOf } from "../core/call.ts";
+import { abortable, type Call, type CallIn, type Caller, givenContext, toolOf } from "../core/call.ts";
 import { errorMessage, toolError, type ToolError } from "../core/error.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
@@ -8,7 +8,7 @@ import { formatIssues, type Validation } from "../schema/schema.ts";
 /** Makes the data of the host for a call that brought none: one that another process continues, or an entrance without such data. */
 export type ContextFor = (caller: Readonly<Caller>, tool: AnyTool) => unknown;
 
-/** Calls that were answered `pending` and go on here have the data that they were made with. */
+/** Jobs and calls of clients that go on in this process have the data that they were made with. Approved calls have them too, see `LiveCall`. */
 const MAX_KEPT = 1000;
 
 /**
@@ -22,15 +22,18 @@ export function hostContext(contextFor: ContextFor | undefined): Stage {
     compile: (tool) => (needsNone(tool, contextFor) ? {} : undefined),
     enter(call: CallIn<"context">) {
       const tool = toolOf(call);
-      const given = givenTo(call) ?? (call.secondPass && kept.get(call.secondPass.id));
+      const given = givenContext(call) ?? (call.secondPass && kept.get(call.secondPass.id));
       if (given === undefined && needsNone(tool, contextFor)) return undefined;
       if (given !== undefined || !contextFor) return accept(call, tool, given);
       return abortable(call, made(contextFor, call, tool)).then((data) => accept(call, tool, data));
     },
     leave(call, result) {
-      const { secondPass, options } = call;
-      if (result.status !== "pending") kept.delete(secondPass?.id ?? "");
-      else if (options.context !== undefined) kept.set(result.pending.id, options.context);
+      if (result.status !== "pending") {
+        if (call.secondPass) kept.delete(call.secondPass.id);
+      } else if (result.pending.kind === "job" || result.pending.kind === "client") {
+        const given = givenContext(call);
+        if (given !== undefined) kept.set(result.pending.id, given);
+      }
       return result;
     },
   };
@@ -49,13 +52,6 @@ async function made(contextFor: ContextFor, { caller }: Call, tool: AnyTool): Pr
 
 function needsNone(tool: AnyTool, contextFor: ContextFor | undefined): boolean {
   return tool.contextSchema === undefined && (contextFor === undefined || tool.origin.type === "builtin");
-}
-
-/** What the call was given, or the nearest call that it is a part of. */
-function givenTo(call: Call): unknown {
-  for (let at: Call | undefined = call; at; at = at.parent)
-    if (at.options.context !== undefined) return at.options.context;
-  return undefined;
 }
 
 function accept(call: CallIn<"context">, tool: AnyTool, data: unknown): MaybePromise<undefined> {

@@ -368,7 +368,7 @@ describe("approvals of other systems are kept", () => {
       needsApproval: (_run: unknown, _input: unknown) => true,
       run: () => 1,
     };
-    expect(() => adopt(tool as unknown as ForeignTool)).toThrow(/Use `permission: \(input\)/);
+    expect(() => adopt(tool as unknown as ForeignTool)).toThrow(/two parameters.*Make the tool with createTool/);
   });
 
   test("annotations of MCP become the kind, and a destructive tool asks", async () => {

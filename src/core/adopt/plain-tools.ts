@@ -247,7 +247,8 @@ function kindOf(kind: ToolKind | undefined, isReadOnly: unknown, options: AdoptO
 function approvalSetting(setting: unknown): unknown {
   if (isFunction(setting) && setting.length > 1) {
     throw new TypeError(
-      "Its approval function has two parameters, and frameworks disagree about their order. Use `permission: (input) => …`.",
+      "Its approval function has two parameters, and frameworks disagree about their order. " +
+        "Make the tool with createTool, which calls needsApproval(input, context), or use one parameter.",
     );
   }
   return setting;
