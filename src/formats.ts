@@ -5,55 +5,30 @@
  * ```ts no-run: needs the key of a provider
  * import Anthropic from "@anthropic-ai/sdk";
  * import { createHaft } from "haft";
- * import { readAnthropicCalls, toAnthropicTools } from "haft/formats";
+ * import { anthropicFormat } from "haft/formats";
  * import { openWorkspace } from "haft/workspace";
  *
  * const haft = createHaft({ workspace: openWorkspace(".") });
- * const { tools, names } = toAnthropicTools(haft.tools());
+ * const { tools, names } = anthropicFormat.toTools(haft.tools.list());
  * const message = await new Anthropic().messages.create({
  *   model: "claude-sonnet-4-5",
  *   max_tokens: 1000,
  *   messages: [{ role: "user", content: "Which of these files is the largest?" }],
  *   tools,
  * });
- * for (const call of readAnthropicCalls(message, { names })) await haft.execute(call.name, call.input, { id: call.id });
+ * for (const { id, name, input } of anthropicFormat.readCalls(message, { names })) await haft.execute(name, input, { id });
  * ```
  *
  * @module
  */
 
-export {
-  createAnthropicReader,
-  readAnthropicCalls,
-  toAnthropicMessages,
-  toAnthropicTools,
-} from "./models/providers/anthropic.ts";
-export {
-  createBedrockReader,
-  readBedrockCalls,
-  toBedrockMessages,
-  toBedrockTools,
-} from "./models/providers/bedrock.ts";
-export { createGeminiReader, readGeminiCalls, toGeminiContents, toGeminiTools } from "./models/providers/gemini.ts";
-export {
-  createMistralReader,
-  readMistralCalls,
-  toMistralMessages,
-  toMistralTools,
-} from "./models/providers/mistral.ts";
-export { createOllamaReader, readOllamaCalls, toOllamaMessages, toOllamaTools } from "./models/providers/ollama.ts";
-export {
-  createOpenAIReader,
-  readOpenAICalls,
-  toOpenAIMessages,
-  toOpenAITools,
-} from "./models/providers/openai-chat.ts";
-export {
-  createOpenAIResponsesReader,
-  readOpenAIResponsesCalls,
-  toOpenAIResponsesItems,
-  toOpenAIResponsesTools,
-} from "./models/providers/openai-responses.ts";
+export { anthropicFormat } from "./models/providers/anthropic.ts";
+export { bedrockFormat } from "./models/providers/bedrock.ts";
+export { geminiFormat } from "./models/providers/gemini.ts";
+export { mistralFormat } from "./models/providers/mistral.ts";
+export { ollamaFormat } from "./models/providers/ollama.ts";
+export { openaiFormat } from "./models/providers/openai-chat.ts";
+export { openaiResponsesFormat } from "./models/providers/openai-responses.ts";
 export type { CallReader, ModelCall } from "./models/providers/model-calls.ts";
 export type { ProviderTools } from "./models/providers/define-tools.ts";
 

@@ -15,7 +15,7 @@ import {
   createModel7,
   createTanStackAdapter,
 } from "../../src/models/frameworks/scripted-models.fixture.ts";
-import { createAnthropicReader, toAnthropicTools } from "../../src/models/providers/anthropic.ts";
+import { anthropicFormat } from "../../src/models/providers/anthropic.ts";
 import { textFormat } from "../../src/models/text/format-table.ts";
 import { formatToolResult } from "../../src/models/text/format-tool-result.ts";
 import type { TextFormatName } from "../../src/core/text-formats.ts";
@@ -49,7 +49,7 @@ async function resultOf(haft: TestHaft, id: string, play: () => Promise<void>): 
 
 export async function callOverAISDK({ haft, name, input, options }: Called): Promise<ToolResult> {
   const { id, call } = readOptions(options);
-  const tools = toAISDKTools(haft.toolkit("agent", [name]), { call });
+  const tools = toAISDKTools(haft.tools.toolkit("agent", [name]), { call });
   return resultOf(haft, id, async () => {
     await generateText({ model: createModel7([{ id, name, input }]), prompt: "go", tools });
   });
@@ -57,14 +57,14 @@ export async function callOverAISDK({ haft, name, input, options }: Called): Pro
 
 export async function callOverLangChain({ haft, name, input, options }: Called): Promise<ToolResult> {
   const { id, call } = readOptions(options);
-  const [tool] = toLangChainTools(haft.toolkit("agent", [name]), { DynamicStructuredTool, call });
+  const [tool] = toLangChainTools(haft.tools.toolkit("agent", [name]), { DynamicStructuredTool, call });
   const message = (await tool!.invoke({ type: "tool_call", id, name, args: input as never })) as ToolMessage;
   return message.artifact as ToolResult;
 }
 
 export async function callOverOpenAIAgents({ haft, name, input, options }: Called): Promise<ToolResult> {
   const { id, call } = readOptions(options);
-  const tools = toOpenAIAgentsTools(haft.toolkit("agent", [name]), { call });
+  const tools = toOpenAIAgentsTools(haft.tools.toolkit("agent", [name]), { call });
   const agent = new Agent({ name: "agent", model: createAgentsModel([{ id, name, input }]), tools });
   return resultOf(haft, id, async () => {
     await new Runner({ tracingDisabled: true }).run(agent, "go");
@@ -73,7 +73,7 @@ export async function callOverOpenAIAgents({ haft, name, input, options }: Calle
 
 export async function callOverTanStack({ haft, name, input, options }: Called): Promise<ToolResult> {
   const { id, call } = readOptions(options);
-  const tools = toTanStackTools(haft.toolkit("agent", [name]), { call });
+  const tools = toTanStackTools(haft.tools.toolkit("agent", [name]), { call });
   return resultOf(haft, id, async () => {
     const adapter = createTanStackAdapter([{ id, name, input }]);
     const messages = [{ role: "user" as const, content: "go" }];
@@ -84,7 +84,7 @@ export async function callOverTanStack({ haft, name, input, options }: Called): 
 /** A provider's streamed call, read and executed. */
 export async function callOverProvider({ haft, name, input, options }: Called): Promise<ToolResult> {
   const { id, call } = readOptions(options);
-  const reader = createAnthropicReader(toAnthropicTools(haft.tools()));
+  const reader = anthropicFormat.createReader(anthropicFormat.toTools(haft.tools.list()));
   reader.push({
     type: "content_block_start",
     index: 0,
@@ -101,7 +101,7 @@ export async function callOverProvider({ haft, name, input, options }: Called): 
 export function callOverText(format: TextFormatName) {
   return async ({ haft, name, input, options }: Called): Promise<ToolResult> => {
     const { id, call } = readOptions(options);
-    const tools = haft.tools();
+    const tools = haft.tools.list();
     const written = `I call it.\n${textFormat(format).write([{ name, input: input as Record<string, unknown> }])}\n`;
     const parser = createToolCallParser({ format, tools, newId: () => id });
     for (const piece of written.match(/.{1,3}/gs) ?? []) parser.push(piece);

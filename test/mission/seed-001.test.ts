@@ -8,7 +8,7 @@ import { ToolKind, ToolRegistry, ToolValidationError } from "haft/compat";
 import { createScriptedLanguageModel, createTestHaft } from "haft/testing";
 import { z } from "zod";
 import { createAgent } from "haft/agent";
-import { readAnthropicCalls, toAnthropicMessages, toAnthropicTools } from "haft/formats";
+import { anthropicFormat } from "haft/formats";
 import { openProject } from "./open-project.ts";
 import { openWeb, pageAnswer } from "./open-web.ts";
 
@@ -523,14 +523,14 @@ describe("6.4 内置工具, built in and on a real disk", () => {
 
     test("isConcurrencySafe: false", () => {
       const { haft } = openProject();
-      expect(haft.registry.get("Bash")).toMatchObject({ isConcurrencySafe: false, concurrency: "exclusive" });
-      expect(haft.registry.get("Read")).toMatchObject({ isConcurrencySafe: true });
+      expect(haft.tools.registry.get("Bash")).toMatchObject({ isConcurrencySafe: false, concurrency: "exclusive" });
+      expect(haft.tools.registry.get("Read")).toMatchObject({ isConcurrencySafe: true });
     });
   });
 
   test("6.4.7 内置工具清单: the six, of these kinds and with the seed's parameters", () => {
     const { haft } = openProject();
-    const declared = new Map(haft.toLLMTools({ dialect: "claude" }).map((each) => [each.name, each.parameters]));
+    const declared = new Map(haft.tools.definitions({ dialect: "claude" }).map((each) => [each.name, each.parameters]));
     const parametersOf = (name: string): string[] => Object.keys(declared.get(name)?.["properties"] ?? {});
     const inventory: [name: string, kind: ToolKind, shown: string[]][] = [
       ["Read", ToolKind.ReadOnly, ["file_path", "offset", "limit"]],
@@ -541,13 +541,13 @@ describe("6.4 内置工具, built in and on a real disk", () => {
       ["Bash", ToolKind.Execute, ["command", "description", "timeout", "working_directory"]],
     ];
     for (const [name, kind, shown] of inventory) {
-      expect(haft.registry.get(name), name).toMatchObject({ kind, origin: { type: "builtin" } });
+      expect(haft.tools.registry.get(name), name).toMatchObject({ kind, origin: { type: "builtin" } });
       expect(parametersOf(name), name).toEqual(expect.arrayContaining(shown));
     }
-    expect(namesOf(haft.registry.list({ category: "文件操作" }))).toEqual(
+    expect(namesOf(haft.tools.registry.list({ category: "文件操作" }))).toEqual(
       expect.arrayContaining(["read", "edit", "write"]),
     );
-    expect(namesOf(haft.registry.list({ tag: "file" }))).toEqual(
+    expect(namesOf(haft.tools.registry.list({ tag: "file" }))).toEqual(
       expect.arrayContaining(["read", "edit", "write", "glob"]),
     );
   });
@@ -641,11 +641,11 @@ describe("6.6 测试方法", () => {
   test("工具注册, 工具获取, 只读/写入过滤, Plan 模式", async () => {
     const registry = new ToolRegistry();
     const haft = createTestHaft({ registry, tools: createSix().tools });
-    expect(haft.getStats().total).toBe(6);
-    expect(haft.registry.get("Edit")?.name).toBe("Edit");
+    expect(haft.tools.stats().total).toBe(6);
+    expect(haft.tools.registry.get("Edit")?.name).toBe("Edit");
     expect(namesOf(registry.getReadOnlyTools())).toEqual(["Read", "Glob", "Grep"]);
     expect(namesOf(registry.getWriteTools())).toEqual(["Edit", "Write", "Bash"]);
-    expect(namesOf(haft.tools({ mode: "plan" }))).toEqual(["Read", "Glob", "Grep"]);
+    expect(namesOf(haft.tools.list({ mode: "plan" }))).toEqual(["Read", "Glob", "Grep"]);
     expect(await haft.execute("Bash", { command: "ls" }, { mode: "plan" })).toMatchObject({
       error: { code: "plan_mode" },
     });
@@ -658,10 +658,10 @@ describe("6.6 测试方法", () => {
     expect(invocation.params).toEqual({ file_path: "/a", contents: "1" });
     expect(invocation.getDescription()).toContain("Write");
     expect(files.has("/a")).toBe(false);
-    expect(await haft.log.recent()).toEqual([]);
+    expect(await haft.calls.log.recent()).toEqual([]);
     expect(await invocation.execute()).toMatchObject({ success: true });
     expect(files.get("/a")).toBe("1");
-    expect(await haft.log.recent()).toHaveLength(1);
+    expect(await haft.calls.log.recent()).toHaveLength(1);
   });
 
   test("参数验证: build throws, execute answers", async () => {
@@ -696,7 +696,9 @@ describe("技术亮点", () => {
 
   test("3. ToolKind: plan mode shows read-only tools only", () => {
     const haft = createHaft({ tools: createSix().tools });
-    expect(haft.toLLMTools({ mode: "plan" }).every(({ name }) => haft.registry.get(name)!.isReadOnly)).toBe(true);
+    expect(
+      haft.tools.definitions({ mode: "plan" }).every(({ name }) => haft.tools.registry.get(name)!.isReadOnly),
+    ).toBe(true);
   });
   test("3. Write and Execute tools ask by a rule for their kind", async () => {
     const haft = createHaft({ tools: createSix().tools, rules: { ask: ["kind:write", "kind:execute"] } });
@@ -743,8 +745,8 @@ describe("6.7 常见问题", () => {
 
   test("Q1 words of a request find the tool whose description matches", () => {
     const haft = createHaft({ tools: createSix().tools });
-    expect(haft.search("read a file")[0]?.name).toBe("Read");
-    expect(haft.search("run a bash command")[0]?.name).toBe("Bash");
+    expect(haft.tools.search("read a file")[0]?.name).toBe("Read");
+    expect(haft.tools.search("run a bash command")[0]?.name).toBe("Bash");
   });
   test("a system prompt guides the model to Read before it edits", async () => {
     const { haft } = openProject();
@@ -752,7 +754,7 @@ describe("6.7 常见问题", () => {
     await createAgent({ haft, model, dialect: "claude" }).run("Mend app.ts");
     expect(model.requests[0]!.prompt[0]!.content).toContain("use Read on a file before Edit");
     // What is not there is not spoken of.
-    await createAgent({ haft, model, toolkit: haft.toolkit("reader", ["read"]) }).run("Look at app.ts");
+    await createAgent({ haft, model, toolkit: haft.tools.toolkit("reader", ["read"]) }).run("Look at app.ts");
     expect(model.requests[1]!.prompt[0]!.content).not.toContain("before");
   });
 
@@ -794,9 +796,9 @@ describe("6.7 常见问题", () => {
       { type: "tool_use", id: "toolu_1", name: "Read", input: { file_path: "/app.ts", limit: 1 } },
       { type: "tool_use", id: "toolu_2", name: "Read", input: { file_path: "/none.ts" } },
     ];
-    const calls = readAnthropicCalls({ content: said }, toAnthropicTools(haft.tools()));
+    const calls = anthropicFormat.readCalls({ content: said }, anthropicFormat.toTools(haft.tools.list()));
     expect(calls).toMatchObject(said.map(({ id, name, input }) => ({ id, name, input })));
-    const [message] = toAnthropicMessages(calls, await haft.executeMany(calls));
+    const [message] = anthropicFormat.toMessages(calls, await haft.executeMany(calls));
     expect(message!.content).toMatchObject([
       { tool_use_id: "toolu_1", content: [{ text: expect.stringContaining("line 1") }] },
       { tool_use_id: "toolu_2" },

@@ -13,10 +13,7 @@ export interface AnthropicTool {
 }
 
 /** Tools as the Messages API takes them. */
-export function toAnthropicTools(
-  tools: Iterable<ToolSource>,
-  options: DefineOptions = {},
-): ProviderTools<AnthropicTool> {
+function toTools(tools: Iterable<ToolSource>, options: DefineOptions = {}): ProviderTools<AnthropicTool> {
   return defineTools(
     tools,
     options,
@@ -46,10 +43,7 @@ function isToolUse(block: AnthropicBlock | undefined): block is ToolUseBlock {
 }
 
 /** The calls in a message. */
-export function readAnthropicCalls(
-  message: { content: readonly AnthropicBlock[] },
-  options: ReadOptions = {},
-): ModelCall[] {
+function readCalls(message: { content: readonly AnthropicBlock[] }, options: ReadOptions = {}): ModelCall[] {
   const raw = message.content.filter(isToolUse).map(({ id, name, input }) => ({ id, name, arguments: input }));
   return toModelCalls(raw, options);
 }
@@ -63,7 +57,7 @@ export interface AnthropicEvent {
 }
 
 /** Reads the calls of a streamed message. */
-export function createAnthropicReader(options: ReadOptions = {}): CallReader<AnthropicEvent> {
+function createReader(options: ReadOptions = {}): CallReader<AnthropicEvent> {
   const raw = new StreamedCalls(options);
   const open = new Set<number>();
   return {
@@ -103,10 +97,7 @@ export interface AnthropicResultMessage {
 }
 
 /** One message, which must directly follow the reply; none if there were no calls. */
-export function toAnthropicMessages(
-  calls: readonly ModelCall[],
-  results: readonly ToolResult[],
-): AnthropicResultMessage[] {
+function toMessages(calls: readonly ModelCall[], results: readonly ToolResult[]): AnthropicResultMessage[] {
   if (calls.length === 0) return [];
   const content = matchResults(calls, results).map((result): AnthropicToolResult => ({
     type: "tool_result",
@@ -128,3 +119,6 @@ function imagePart(data: string, mediaType: ImageType): ResultPart {
 function isImageType(mimeType: string): mimeType is ImageType {
   return IMAGE_TYPES.has(mimeType);
 }
+
+/** The Messages API of Anthropic. */
+export const anthropicFormat = { toTools, readCalls, createReader, toMessages };

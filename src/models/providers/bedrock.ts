@@ -14,7 +14,7 @@ export interface BedrockTool {
 }
 
 /** For `toolConfig`, as `{ tools }`. */
-export function toBedrockTools(tools: Iterable<ToolSource>, options: DefineOptions = {}): ProviderTools<BedrockTool> {
+function toTools(tools: Iterable<ToolSource>, options: DefineOptions = {}): ProviderTools<BedrockTool> {
   return defineTools(
     tools,
     options,
@@ -31,7 +31,7 @@ export interface BedrockMessage {
 }
 
 /** The calls in a Converse answer. */
-export function readBedrockCalls(message: BedrockMessage, options: ReadOptions = {}): ModelCall[] {
+function readCalls(message: BedrockMessage, options: ReadOptions = {}): ModelCall[] {
   const raw = (message.content ?? []).flatMap(({ toolUse }) =>
     toolUse ? { id: toolUse.toolUseId, name: toolUse.name, arguments: toolUse.input } : [],
   );
@@ -51,7 +51,7 @@ export interface BedrockEvent {
 }
 
 /** Reads the calls of a streamed Converse answer. */
-export function createBedrockReader(options: ReadOptions = {}): CallReader<BedrockEvent> {
+function createReader(options: ReadOptions = {}): CallReader<BedrockEvent> {
   const raw = new StreamedCalls(options);
   return {
     push({ contentBlockStart: start, contentBlockDelta: delta }) {
@@ -85,7 +85,7 @@ export interface BedrockResultMessage {
 }
 
 /** One message, which must directly follow the reply; none if there were no calls. */
-export function toBedrockMessages(calls: readonly ModelCall[], results: readonly ToolResult[]): BedrockResultMessage[] {
+function toMessages(calls: readonly ModelCall[], results: readonly ToolResult[]): BedrockResultMessage[] {
   if (calls.length === 0) return [];
   const content = matchResults(calls, results).map((result) => ({
     toolResult: {
@@ -107,3 +107,6 @@ export function toBedrockMessages(calls: readonly ModelCall[], results: readonly
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
+
+/** The Converse API of Amazon Bedrock. */
+export const bedrockFormat = { toTools, readCalls, createReader, toMessages };

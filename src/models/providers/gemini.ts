@@ -15,7 +15,7 @@ export interface GeminiFunction {
 }
 
 /** For `config.tools`, as `[{ functionDeclarations: tools }]`. Gemini does not enforce schemas. */
-export function toGeminiTools(tools: Iterable<ToolSource>, options: DefineOptions = {}): ProviderTools<GeminiFunction> {
+function toTools(tools: Iterable<ToolSource>, options: DefineOptions = {}): ProviderTools<GeminiFunction> {
   return defineTools(tools, { ...options, strict: false }, { rules: GEMINI_RULES }, ({ name, description, schema }) => {
     if (options.rich) return { name, description, parametersJsonSchema: schema };
     const parameters = toGeminiSchema(schema);
@@ -42,7 +42,7 @@ function callsIn(response: GeminiResponse): GeminiCall[] {
 }
 
 /** The calls in an answer. */
-export function readGeminiCalls(response: GeminiResponse, options: ReadOptions = {}): ModelCall[] {
+function readCalls(response: GeminiResponse, options: ReadOptions = {}): ModelCall[] {
   return toModelCalls(
     callsIn(response).map(({ id, name, args }) => ({ id, name, arguments: args })),
     options,
@@ -50,7 +50,7 @@ export function readGeminiCalls(response: GeminiResponse, options: ReadOptions =
 }
 
 /** A chunk has complete calls, unless the request enables streaming of arguments. */
-export function createGeminiReader(options: ReadOptions = {}): CallReader<GeminiResponse> {
+function createReader(options: ReadOptions = {}): CallReader<GeminiResponse> {
   const raw = new StreamedCalls(options);
   let openSlot: number | undefined;
   return {
@@ -81,7 +81,7 @@ export interface GeminiContent {
 }
 
 /** One content. Images and audio follow the results, where every Gemini model accepts them. */
-export function toGeminiContents(calls: readonly ModelCall[], results: readonly ToolResult[]): GeminiContent[] {
+function toMessages(calls: readonly ModelCall[], results: readonly ToolResult[]): GeminiContent[] {
   if (calls.length === 0) return [];
   const parts: GeminiPart[] = [];
   const media: GeminiPart[] = [];
@@ -227,3 +227,6 @@ function own(holder: Holder, key: PropertyKey): unknown {
 function put(holder: Holder, key: PropertyKey, value: unknown): void {
   Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
 }
+
+/** The Gemini API. */
+export const geminiFormat = { toTools, readCalls, createReader, toMessages };

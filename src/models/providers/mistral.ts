@@ -14,7 +14,7 @@ export interface MistralTool {
 }
 
 /** Tools as the chat API takes them. */
-export function toMistralTools(tools: Iterable<ToolSource>, options: DefineOptions = {}): ProviderTools<MistralTool> {
+function toTools(tools: Iterable<ToolSource>, options: DefineOptions = {}): ProviderTools<MistralTool> {
   return defineTools(
     tools,
     options,
@@ -43,7 +43,7 @@ function idOf({ id }: MistralCall): string | undefined {
 }
 
 /** The calls in an answer. */
-export function readMistralCalls(message: MistralMessage, options: ReadOptions = {}): ModelCall[] {
+function readCalls(message: MistralMessage, options: ReadOptions = {}): ModelCall[] {
   const raw = (message.toolCalls ?? []).map((call) => ({
     id: idOf(call),
     name: call.function.name,
@@ -58,7 +58,7 @@ export interface MistralEvent {
 }
 
 /** Reads the calls of a streamed answer. */
-export function createMistralReader(options: ReadOptions = {}): CallReader<MistralEvent> {
+function createReader(options: ReadOptions = {}): CallReader<MistralEvent> {
   const raw = new StreamedCalls(options);
   const slots = new Map<string, string>();
   return {
@@ -87,7 +87,7 @@ export interface MistralToolMessage {
 }
 
 /** Text only: other content is described, and failures start with "Error". */
-export function toMistralMessages(calls: readonly ModelCall[], results: readonly ToolResult[]): MistralToolMessage[] {
+function toMessages(calls: readonly ModelCall[], results: readonly ToolResult[]): MistralToolMessage[] {
   return matchResults(calls, results).map((result) => ({
     role: "tool",
     toolCallId: result.id,
@@ -95,3 +95,6 @@ export function toMistralMessages(calls: readonly ModelCall[], results: readonly
     content: callResultText(result, { flagErrors: true }),
   }));
 }
+
+/** The chat API of Mistral. */
+export const mistralFormat = { toTools, readCalls, createReader, toMessages };

@@ -16,7 +16,7 @@ export interface OllamaTool {
 }
 
 /** Ollama does not enforce schemas. */
-export function toOllamaTools(tools: Iterable<ToolSource>, options: DefineOptions = {}): ProviderTools<OllamaTool> {
+function toTools(tools: Iterable<ToolSource>, options: DefineOptions = {}): ProviderTools<OllamaTool> {
   return defineTools(
     tools,
     { ...options, strict: false },
@@ -34,7 +34,7 @@ export interface OllamaMessage {
 }
 
 /** The calls in an answer. */
-export function readOllamaCalls(message: OllamaMessage, options: ReadOptions = {}): ModelCall[] {
+function readCalls(message: OllamaMessage, options: ReadOptions = {}): ModelCall[] {
   const raw = (message.tool_calls ?? []).map((call) => ({
     id: call.id,
     name: call.function.name,
@@ -44,7 +44,7 @@ export function readOllamaCalls(message: OllamaMessage, options: ReadOptions = {
 }
 
 /** A streamed call is complete within one chunk. */
-export function createOllamaReader(options: ReadOptions = {}): CallReader<{ message: OllamaMessage }> {
+function createReader(options: ReadOptions = {}): CallReader<{ message: OllamaMessage }> {
   const raw = new StreamedCalls(options);
   return {
     push({ message }) {
@@ -69,7 +69,7 @@ export interface OllamaToolMessage {
 }
 
 /** Ollama matches results by order and name. Set `images` only for vision models; others reject images. */
-export function toOllamaMessages(
+function toMessages(
   calls: readonly ModelCall[],
   results: readonly ToolResult[],
   options: { images?: boolean } = {},
@@ -90,3 +90,6 @@ export function toOllamaMessages(
     };
   });
 }
+
+/** The chat API of Ollama. */
+export const ollamaFormat = { toTools, readCalls, createReader, toMessages };

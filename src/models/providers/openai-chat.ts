@@ -13,7 +13,7 @@ export interface OpenAITool {
 }
 
 /** Tools as the Chat Completions API takes them. */
-export function toOpenAITools(tools: Iterable<ToolSource>, options: DefineOptions = {}): ProviderTools<OpenAITool> {
+function toTools(tools: Iterable<ToolSource>, options: DefineOptions = {}): ProviderTools<OpenAITool> {
   return defineTools(
     tools,
     options,
@@ -37,7 +37,7 @@ export interface OpenAIMessage {
 }
 
 /** The calls in a completion. */
-export function readOpenAICalls(message: OpenAIMessage, options: ReadOptions = {}): ModelCall[] {
+function readCalls(message: OpenAIMessage, options: ReadOptions = {}): ModelCall[] {
   const raw = (message.tool_calls ?? []).map((call) => ({
     id: call.id,
     name: call.function?.name ?? call.custom?.name,
@@ -62,7 +62,7 @@ export interface OpenAIChunk {
 }
 
 /** Reads the calls of a streamed completion. */
-export function createOpenAIReader(options: ReadOptions = {}): CallReader<OpenAIChunk> {
+function createReader(options: ReadOptions = {}): CallReader<OpenAIChunk> {
   const raw = new StreamedCalls(options);
   const slots = new Map<number, string>();
   let last: string | number = 0;
@@ -95,10 +95,13 @@ export interface OpenAIToolMessage {
 }
 
 /** Text only: other content is described, and failures start with "Error". */
-export function toOpenAIMessages(calls: readonly ModelCall[], results: readonly ToolResult[]): OpenAIToolMessage[] {
+function toMessages(calls: readonly ModelCall[], results: readonly ToolResult[]): OpenAIToolMessage[] {
   return matchResults(calls, results).map((result) => ({
     role: "tool",
     tool_call_id: result.id,
     content: callResultText(result, { flagErrors: true }),
   }));
 }
+
+/** OpenAI's Chat Completions, and the many servers with a compatible API. */
+export const openaiFormat = { toTools, readCalls, createReader, toMessages };

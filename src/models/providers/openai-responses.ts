@@ -15,10 +15,7 @@ export interface OpenAIResponsesTool {
 }
 
 /** Tools as the Responses API takes them. */
-export function toOpenAIResponsesTools(
-  tools: Iterable<ToolSource>,
-  options: DefineOptions = {},
-): ProviderTools<OpenAIResponsesTool> {
+function toTools(tools: Iterable<ToolSource>, options: DefineOptions = {}): ProviderTools<OpenAIResponsesTool> {
   return defineTools(
     tools,
     options,
@@ -43,10 +40,7 @@ function isFunctionCall(item: OpenAIResponsesItem | undefined): item is Function
 }
 
 /** The calls in a response. */
-export function readOpenAIResponsesCalls(
-  response: { output: readonly OpenAIResponsesItem[] },
-  options: ReadOptions = {},
-): ModelCall[] {
+function readCalls(response: { output: readonly OpenAIResponsesItem[] }, options: ReadOptions = {}): ModelCall[] {
   const raw = response.output.filter(isFunctionCall).map((item) => ({
     id: item.call_id,
     name: item.name,
@@ -65,7 +59,7 @@ export interface OpenAIResponsesEvent {
 }
 
 /** Reads the calls of a streamed response. */
-export function createOpenAIResponsesReader(options: ReadOptions = {}): CallReader<OpenAIResponsesEvent> {
+function createReader(options: ReadOptions = {}): CallReader<OpenAIResponsesEvent> {
   const raw = new StreamedCalls(options);
   return {
     push(event) {
@@ -96,10 +90,7 @@ export interface OpenAIResponsesOutput {
 }
 
 /** Items for the `input` of the next request. */
-export function toOpenAIResponsesItems(
-  calls: readonly ModelCall[],
-  results: readonly ToolResult[],
-): OpenAIResponsesOutput[] {
+function toMessages(calls: readonly ModelCall[], results: readonly ToolResult[]): OpenAIResponsesOutput[] {
   return matchResults(calls, results).map((result) => ({
     type: "function_call_output",
     call_id: result.id,
@@ -115,3 +106,6 @@ export function toOpenAIResponsesItems(
       : callResultText(result, { flagErrors: true }),
   }));
 }
+
+/** OpenAI's Responses API. */
+export const openaiResponsesFormat = { toTools, readCalls, createReader, toMessages };

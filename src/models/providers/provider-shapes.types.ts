@@ -15,15 +15,15 @@ import type {
 } from "@mistralai/mistralai/models/components";
 import type { ChatResponse, Message as OllamaSdkMessage, Tool as OllamaSdkTool } from "ollama";
 import type OpenAI from "openai";
-import * as anthropic from "./anthropic.ts";
-import * as bedrock from "./bedrock.ts";
-import * as gemini from "./gemini.ts";
+import { anthropicFormat as anthropic } from "./anthropic.ts";
+import { bedrockFormat as bedrock } from "./bedrock.ts";
+import { geminiFormat as gemini } from "./gemini.ts";
 import type { GeminiSchema } from "./gemini.ts";
 import type { ModelCall } from "./model-calls.ts";
-import * as mistral from "./mistral.ts";
-import * as ollama from "./ollama.ts";
-import * as chat from "./openai-chat.ts";
-import * as responses from "./openai-responses.ts";
+import { mistralFormat as mistral } from "./mistral.ts";
+import { ollamaFormat as ollama } from "./ollama.ts";
+import { openaiFormat as chat } from "./openai-chat.ts";
+import { openaiResponsesFormat as responses } from "./openai-responses.ts";
 
 type Out<F extends (...args: never[]) => { tools: unknown[] }> = ReturnType<F>["tools"];
 type Back<F extends (...args: never[]) => unknown[]> = ReturnType<F>;
@@ -41,21 +41,21 @@ type Words<T> = T extends string
       : T;
 
 export type Shapes = [
-  Fits<Out<typeof chat.toOpenAITools>, OpenAI.ChatCompletionTool[]>,
-  Fits<Back<typeof chat.toOpenAIMessages>, OpenAI.ChatCompletionMessageParam[]>,
-  Fits<Out<typeof responses.toOpenAIResponsesTools>, OpenAI.Responses.Tool[]>,
-  Fits<Back<typeof responses.toOpenAIResponsesItems>, OpenAI.Responses.ResponseInputItem[]>,
-  Fits<Out<typeof anthropic.toAnthropicTools>, Anthropic.ToolUnion[]>,
-  Fits<Back<typeof anthropic.toAnthropicMessages>, Anthropic.MessageParam[]>,
-  Fits<Omit<Out<typeof gemini.toGeminiTools>[number], "parameters">, FunctionDeclaration>,
+  Fits<Out<typeof chat.toTools>, OpenAI.ChatCompletionTool[]>,
+  Fits<Back<typeof chat.toMessages>, OpenAI.ChatCompletionMessageParam[]>,
+  Fits<Out<typeof responses.toTools>, OpenAI.Responses.Tool[]>,
+  Fits<Back<typeof responses.toMessages>, OpenAI.Responses.ResponseInputItem[]>,
+  Fits<Out<typeof anthropic.toTools>, Anthropic.ToolUnion[]>,
+  Fits<Back<typeof anthropic.toMessages>, Anthropic.MessageParam[]>,
+  Fits<Omit<Out<typeof gemini.toTools>[number], "parameters">, FunctionDeclaration>,
   Fits<GeminiSchema, Words<Schema>>,
-  Fits<Back<typeof gemini.toGeminiContents>, Content[]>,
-  Fits<Out<typeof bedrock.toBedrockTools>, BedrockSdkTool[]>,
-  Fits<Back<typeof bedrock.toBedrockMessages>, Message[]>,
-  Fits<Out<typeof mistral.toMistralTools>, MistralSdkTool[]>,
-  Fits<Back<typeof mistral.toMistralMessages>, ToolMessage[]>,
-  Fits<Out<typeof ollama.toOllamaTools>, OllamaSdkTool[]>,
-  Fits<Back<typeof ollama.toOllamaMessages>, OllamaSdkMessage[]>,
+  Fits<Back<typeof gemini.toMessages>, Content[]>,
+  Fits<Out<typeof bedrock.toTools>, BedrockSdkTool[]>,
+  Fits<Back<typeof bedrock.toMessages>, Message[]>,
+  Fits<Out<typeof mistral.toTools>, MistralSdkTool[]>,
+  Fits<Back<typeof mistral.toMessages>, ToolMessage[]>,
+  Fits<Out<typeof ollama.toTools>, OllamaSdkTool[]>,
+  Fits<Back<typeof ollama.toMessages>, OllamaSdkMessage[]>,
 ];
 
 declare const given: {
@@ -76,22 +76,22 @@ declare const given: {
 };
 
 export function readAll(): ModelCall[][] {
-  chat.createOpenAIReader().push(given.chatChunk);
-  responses.createOpenAIResponsesReader().push(given.responseEvent);
-  anthropic.createAnthropicReader().push(given.messageEvent);
-  gemini.createGeminiReader().push(given.gemini);
-  bedrock.createBedrockReader().push(given.bedrockEvent);
-  mistral.createMistralReader().push(given.mistralEvent);
-  ollama.createOllamaReader().push(given.ollama);
+  chat.createReader().push(given.chatChunk);
+  responses.createReader().push(given.responseEvent);
+  anthropic.createReader().push(given.messageEvent);
+  gemini.createReader().push(given.gemini);
+  bedrock.createReader().push(given.bedrockEvent);
+  mistral.createReader().push(given.mistralEvent);
+  ollama.createReader().push(given.ollama);
   return [
-    chat.readOpenAICalls(given.chatMessage),
-    responses.readOpenAIResponsesCalls(given.response),
-    anthropic.readAnthropicCalls(given.message),
-    gemini.readGeminiCalls(given.gemini),
-    gemini.readGeminiCalls({ candidates: [{ content: { parts: [given.geminiPart] } }] }),
-    bedrock.readBedrockCalls(given.bedrockMessage),
-    bedrock.readBedrockCalls({ content: [given.bedrockBlock] }),
-    mistral.readMistralCalls(given.mistralMessage),
-    ollama.readOllamaCalls(given.ollama.message),
+    chat.readCalls(given.chatMessage),
+    responses.readCalls(given.response),
+    anthropic.readCalls(given.message),
+    gemini.readCalls(given.gemini),
+    gemini.readCalls({ candidates: [{ content: { parts: [given.geminiPart] } }] }),
+    bedrock.readCalls(given.bedrockMessage),
+    bedrock.readCalls({ content: [given.bedrockBlock] }),
+    mistral.readCalls(given.mistralMessage),
+    ollama.readCalls(given.ollama.message),
   ];
 }

@@ -1,15 +1,15 @@
 // Every provider for the tests: how it sends a call, whole and streamed, and what its result messages look like.
 import type { ToolResult } from "../../core/result.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import * as anthropic from "./anthropic.ts";
-import * as bedrock from "./bedrock.ts";
+import { anthropicFormat as anthropic, type AnthropicTool } from "./anthropic.ts";
+import { bedrockFormat as bedrock, type BedrockEvent, type BedrockTool } from "./bedrock.ts";
 import type { DefineOptions, ProviderTools, ToolSource } from "./define-tools.ts";
-import * as gemini from "./gemini.ts";
-import * as mistral from "./mistral.ts";
+import { geminiFormat as gemini, type GeminiFunction } from "./gemini.ts";
+import { mistralFormat as mistral, type MistralTool } from "./mistral.ts";
 import type { ModelCall, ReadOptions } from "./model-calls.ts";
-import * as ollama from "./ollama.ts";
-import * as chat from "./openai-chat.ts";
-import * as responses from "./openai-responses.ts";
+import { ollamaFormat as ollama, type OllamaTool } from "./ollama.ts";
+import { openaiFormat as chat, type OpenAITool } from "./openai-chat.ts";
+import { openaiResponsesFormat as responses, type OpenAIResponsesTool } from "./openai-responses.ts";
 
 /** A call as a model makes it, with the names that it was given. */
 export interface ExampleCall {
@@ -54,10 +54,10 @@ const json = JSON.stringify;
 export const PROVIDERS: readonly Provider[] = [
   {
     name: "OpenAI chat",
-    define: chat.toOpenAITools,
-    shown: ({ function: { name, parameters } }: chat.OpenAITool) => ({ name, schema: parameters }),
+    define: chat.toTools,
+    shown: ({ function: { name, parameters } }: OpenAITool) => ({ name, schema: parameters }),
     read: (calls, options) =>
-      chat.readOpenAICalls(
+      chat.readCalls(
         {
           tool_calls: calls.map(({ id, name, input }) => ({
             id,
@@ -69,7 +69,7 @@ export const PROVIDERS: readonly Provider[] = [
       ),
     stream: (calls, split, options) =>
       pushAll(
-        chat.createOpenAIReader(options),
+        chat.createReader(options),
         calls.flatMap(({ id, name, input }, index) => [
           { choices: [{ delta: { tool_calls: [{ index, id, function: { name, arguments: "" } }] } }] },
           ...split(json(input)).map((piece) => ({
@@ -79,7 +79,7 @@ export const PROVIDERS: readonly Provider[] = [
         ]),
       ),
     answers: (calls, results) =>
-      chat.toOpenAIMessages(calls, results).map(({ tool_call_id: id, content }) => ({ id, text: content, images: 0 })),
+      chat.toMessages(calls, results).map(({ tool_call_id: id, content }) => ({ id, text: content, images: 0 })),
     hasIds: true,
     flagsErrors: false,
     takesImages: false,
@@ -87,10 +87,10 @@ export const PROVIDERS: readonly Provider[] = [
   },
   {
     name: "OpenAI responses",
-    define: responses.toOpenAIResponsesTools,
-    shown: ({ name, parameters }: responses.OpenAIResponsesTool) => ({ name, schema: parameters }),
+    define: responses.toTools,
+    shown: ({ name, parameters }: OpenAIResponsesTool) => ({ name, schema: parameters }),
     read: (calls, options) =>
-      responses.readOpenAIResponsesCalls(
+      responses.readCalls(
         {
           output: [
             { type: "reasoning" },
@@ -106,7 +106,7 @@ export const PROVIDERS: readonly Provider[] = [
       ),
     stream: (calls, split, options) =>
       pushAll(
-        responses.createOpenAIResponsesReader(options),
+        responses.createReader(options),
         calls.flatMap(({ id, name, input }, at) => {
           const item = { type: "function_call", id: `fc_${at}`, call_id: id, name, arguments: "" };
           return [
@@ -120,7 +120,7 @@ export const PROVIDERS: readonly Provider[] = [
         }),
       ),
     answers: (calls, results) =>
-      responses.toOpenAIResponsesItems(calls, results).map(({ call_id: id, output }) => ({
+      responses.toMessages(calls, results).map(({ call_id: id, output }) => ({
         id,
         text: typeof output === "string" ? output : output.map((part) => ("text" in part ? part.text : "")).join(""),
         images: typeof output === "string" ? 0 : output.filter(({ type }) => type === "input_image").length,
@@ -132,16 +132,16 @@ export const PROVIDERS: readonly Provider[] = [
   },
   {
     name: "Anthropic",
-    define: anthropic.toAnthropicTools,
-    shown: ({ name, input_schema: schema }: anthropic.AnthropicTool) => ({ name, schema }),
+    define: anthropic.toTools,
+    shown: ({ name, input_schema: schema }: AnthropicTool) => ({ name, schema }),
     read: (calls, options) =>
-      anthropic.readAnthropicCalls(
+      anthropic.readCalls(
         { content: [{ type: "text" }, ...calls.map((call) => ({ type: "tool_use", ...call }))] },
         options,
       ),
     stream: (calls, split, options) =>
       pushAll(
-        anthropic.createAnthropicReader(options),
+        anthropic.createReader(options),
         calls.flatMap(({ id, name, input }, at) => [
           { type: "content_block_start", index: at + 1, content_block: { type: "tool_use", id, name, input: {} } },
           ...split(json(input)).map((piece) => ({
@@ -153,7 +153,7 @@ export const PROVIDERS: readonly Provider[] = [
         ]),
       ),
     answers: (calls, results) =>
-      anthropic.toAnthropicMessages(calls, results).flatMap(({ content }) =>
+      anthropic.toMessages(calls, results).flatMap(({ content }) =>
         content.map((block) => ({
           id: block.tool_use_id,
           text: block.content.map((part) => ("text" in part ? part.text : "")).join(""),
@@ -168,10 +168,10 @@ export const PROVIDERS: readonly Provider[] = [
   },
   {
     name: "Gemini",
-    define: gemini.toGeminiTools,
-    shown: ({ name }: gemini.GeminiFunction) => ({ name, schema: undefined }),
+    define: gemini.toTools,
+    shown: ({ name }: GeminiFunction) => ({ name, schema: undefined }),
     read: (calls, options) =>
-      gemini.readGeminiCalls(
+      gemini.readCalls(
         {
           candidates: [
             { content: { parts: calls.map(({ name, input }) => ({ functionCall: { name, args: input } })) } },
@@ -181,13 +181,13 @@ export const PROVIDERS: readonly Provider[] = [
       ),
     stream: (calls, _split, options) =>
       pushAll(
-        gemini.createGeminiReader(options),
+        gemini.createReader(options),
         calls.map(({ name, input }) => ({
           candidates: [{ content: { parts: [{ functionCall: { name, args: input } }] } }],
         })),
       ),
     answers(calls, results) {
-      const parts = gemini.toGeminiContents(calls, results).flatMap((content) => content.parts);
+      const parts = gemini.toMessages(calls, results).flatMap((content) => content.parts);
       const images = parts.filter((part) => "inlineData" in part).length;
       return parts.flatMap((part) => {
         if (!("functionResponse" in part)) return [];
@@ -203,19 +203,19 @@ export const PROVIDERS: readonly Provider[] = [
   },
   {
     name: "Bedrock",
-    define: bedrock.toBedrockTools,
-    shown: ({ toolSpec }: bedrock.BedrockTool) => ({
+    define: bedrock.toTools,
+    shown: ({ toolSpec }: BedrockTool) => ({
       name: toolSpec.name,
       schema: toolSpec.inputSchema.json as JsonSchema,
     }),
     read: (calls, options) =>
-      bedrock.readBedrockCalls(
+      bedrock.readCalls(
         { content: calls.map(({ id, name, input }) => ({ toolUse: { toolUseId: id, name, input } })) },
         options,
       ),
     stream: (calls, split, options) =>
-      pushAll<bedrock.BedrockEvent>(
-        bedrock.createBedrockReader(options),
+      pushAll<BedrockEvent>(
+        bedrock.createReader(options),
         calls.flatMap(({ id, name, input }, at) => [
           { contentBlockStart: { contentBlockIndex: at, start: { toolUse: { toolUseId: id, name } } } },
           ...split(json(input)).map((piece) => ({
@@ -224,7 +224,7 @@ export const PROVIDERS: readonly Provider[] = [
         ]),
       ),
     answers: (calls, results) =>
-      bedrock.toBedrockMessages(calls, results).flatMap(({ content }) =>
+      bedrock.toMessages(calls, results).flatMap(({ content }) =>
         content.map(({ toolResult }) => ({
           id: toolResult.toolUseId,
           text: toolResult.content.map((part) => ("text" in part ? part.text : "")).join(""),
@@ -239,16 +239,16 @@ export const PROVIDERS: readonly Provider[] = [
   },
   {
     name: "Mistral",
-    define: mistral.toMistralTools,
-    shown: ({ function: { name, parameters } }: mistral.MistralTool) => ({ name, schema: parameters }),
+    define: mistral.toTools,
+    shown: ({ function: { name, parameters } }: MistralTool) => ({ name, schema: parameters }),
     read: (calls, options) =>
-      mistral.readMistralCalls(
+      mistral.readCalls(
         { toolCalls: calls.map(({ id, name, input }) => ({ id, function: { name, arguments: json(input) } })) },
         options,
       ),
     stream: (calls, split, options) =>
       pushAll(
-        mistral.createMistralReader(options),
+        mistral.createReader(options),
         calls.flatMap(({ id, name, input }, index) => [
           { data: { choices: [{ delta: { toolCalls: [{ id, index, function: { name, arguments: "" } }] } }] } },
           ...split(json(input)).map((piece) => ({
@@ -259,7 +259,7 @@ export const PROVIDERS: readonly Provider[] = [
         ]),
       ),
     answers: (calls, results) =>
-      mistral.toMistralMessages(calls, results).map(({ toolCallId: id, name, content }) => ({
+      mistral.toMessages(calls, results).map(({ toolCallId: id, name, content }) => ({
         id,
         name,
         text: content,
@@ -272,20 +272,20 @@ export const PROVIDERS: readonly Provider[] = [
   },
   {
     name: "Ollama",
-    define: ollama.toOllamaTools,
-    shown: ({ function: { name, parameters } }: ollama.OllamaTool) => ({ name, schema: { ...parameters } }),
+    define: ollama.toTools,
+    shown: ({ function: { name, parameters } }: OllamaTool) => ({ name, schema: { ...parameters } }),
     read: (calls, options) =>
-      ollama.readOllamaCalls(
+      ollama.readCalls(
         { tool_calls: calls.map(({ name, input }) => ({ function: { name, arguments: input } })) },
         options,
       ),
     stream: (calls, _split, options) =>
       pushAll(
-        ollama.createOllamaReader(options),
+        ollama.createReader(options),
         calls.map(({ name, input }) => ({ message: { tool_calls: [{ function: { name, arguments: input } }] } })),
       ),
     answers: (calls, results) =>
-      ollama.toOllamaMessages(calls, results).map(({ tool_name: name, content, images = [] }) => ({
+      ollama.toMessages(calls, results).map(({ tool_name: name, content, images = [] }) => ({
         name,
         text: content,
         images: images.length,

@@ -31,7 +31,7 @@ describe.each(each)("%s", (_name, provider) => {
       fc.asyncProperty(anyToolSchema, async ({ schema, value }) => {
         const { tool, ran } = toolWith(schema);
         const haft = createTestHaft({ tools: [tool] });
-        const out = provider.define(haft.tools());
+        const out = provider.define(haft.tools.list());
         const { name, schema: shown } = provider.shown(out.tools[0] as never);
         expect(new Validator(shown ?? {}, "2020-12").validate(value)).toMatchObject({ valid: true });
         const joined = { id: "call_1", name, input: value };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { createGeminiReader, toGeminiContents, toGeminiTools } from "./gemini.ts";
-import { createMistralReader } from "./mistral.ts";
-import { createOpenAIReader, readOpenAICalls, toOpenAIMessages } from "./openai-chat.ts";
+import { geminiFormat } from "./gemini.ts";
+import { mistralFormat } from "./mistral.ts";
+import { openaiFormat } from "./openai-chat.ts";
 import { parseArguments } from "./model-calls.ts";
 
 test.each([
@@ -33,7 +33,7 @@ test("empty arguments are an empty object", () => {
 });
 
 test("ids distinguish calls with the same index, and an id repeated in every chunk is one call", () => {
-  const reader = createOpenAIReader();
+  const reader = openaiFormat.createReader();
   const push = (id: string | undefined, piece: string, index?: number): void =>
     reader.push({ choices: [{ delta: { tool_calls: [{ index, id, function: { name: "f", arguments: piece } }] } }] });
   push("a", '{"n":', 0);
@@ -51,13 +51,13 @@ test("ids distinguish calls with the same index, and an id repeated in every chu
 
 test("an empty or duplicate id is replaced for the gate and restored for the provider", () => {
   const call = (id: string) => ({ id, function: { name: "f", arguments: "{}" } });
-  const calls = readOpenAICalls({ tool_calls: [call(""), call("same"), call("same")] });
+  const calls = openaiFormat.readCalls({ tool_calls: [call(""), call("same"), call("same")] });
   expect(new Set(calls.map(({ id }) => id)).size).toBe(3);
-  expect(toOpenAIMessages(calls, []).map((message) => message.tool_call_id)).toEqual(["", "same", "same"]);
+  expect(openaiFormat.toMessages(calls, []).map((message) => message.tool_call_id)).toEqual(["", "same", "same"]);
 });
 
 test("a generated id stays the same while a stream continues", () => {
-  const reader = createMistralReader();
+  const reader = mistralFormat.createReader();
   const push = (piece: string): void =>
     reader.push({
       data: {
@@ -71,7 +71,7 @@ test("a generated id stays the same while a stream continues", () => {
 });
 
 test("Gemini's streamed arguments are assembled by their paths", () => {
-  const reader = createGeminiReader();
+  const reader = geminiFormat.createReader();
   const push = (functionCall: object): void =>
     reader.push({ candidates: [{ content: { parts: [{ functionCall }] } }] });
   push({ name: "f", id: "g1", willContinue: true });
@@ -91,9 +91,9 @@ test("Gemini's streamed arguments are assembled by their paths", () => {
   expect(({} as Record<string, unknown>)["bad"]).toBeUndefined();
   expect(second).toMatchObject({ name: "g", input: { n: 1 } });
   expect(
-    toGeminiContents([first!, second!], [])[0]!.parts.map(
-      (part) => "functionResponse" in part && part.functionResponse.id,
-    ),
+    geminiFormat
+      .toMessages([first!, second!], [])[0]!
+      .parts.map((part) => "functionResponse" in part && part.functionResponse.id),
   ).toEqual(["g1", undefined]);
 });
 
@@ -109,7 +109,7 @@ test("Gemini's schemas have one type each, lengths as strings, and null as nulla
     },
     required: ["a"],
   };
-  const { tools } = toGeminiTools([
+  const { tools } = geminiFormat.toTools([
     { name: "f", description: "F", parameters },
     { name: "g", description: "G", parameters: { type: "object", properties: {} } },
   ]);

@@ -5,14 +5,9 @@ import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { expect, onTestFinished, test } from "vitest";
 import { createTestHaft } from "../../testing/test-haft.ts";
-import { createAnthropicReader, readAnthropicCalls, toAnthropicMessages, toAnthropicTools } from "./anthropic.ts";
-import { createOpenAIReader, readOpenAICalls, toOpenAIMessages, toOpenAITools } from "./openai-chat.ts";
-import {
-  createOpenAIResponsesReader,
-  readOpenAIResponsesCalls,
-  toOpenAIResponsesItems,
-  toOpenAIResponsesTools,
-} from "./openai-responses.ts";
+import { anthropicFormat } from "./anthropic.ts";
+import { openaiFormat } from "./openai-chat.ts";
+import { openaiResponsesFormat } from "./openai-responses.ts";
 
 interface Request {
   path: string;
@@ -82,16 +77,16 @@ test("OpenAI's SDK: chat completions, whole and streamed", async () => {
     },
   ]);
   const client = new OpenAI({ apiKey: "none", baseURL: url, maxRetries: 0 });
-  const out = toOpenAITools(haft.tools());
+  const out = openaiFormat.toTools(haft.tools.list());
   const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: "Weather?" }];
 
   const first = (await client.chat.completions.create({ model: "m", messages, tools: out.tools })).choices[0]!.message;
-  const calls = readOpenAICalls(first, out);
+  const calls = openaiFormat.readCalls(first, out);
   expect(calls).toMatchObject([{ id: "call_1", name: "weather.now", input: { city: "Rome" } }]);
   expect(calls[0]!.repairs).toEqual(["a trailing comma was removed from the JSON"]);
-  messages.push(first, ...toOpenAIMessages(calls, await haft.executeMany(calls)));
+  messages.push(first, ...openaiFormat.toMessages(calls, await haft.executeMany(calls)));
 
-  const reader = createOpenAIReader(out);
+  const reader = openaiFormat.createReader(out);
   for await (const chunk of await client.chat.completions.create({
     model: "m",
     messages,
@@ -101,7 +96,7 @@ test("OpenAI's SDK: chat completions, whole and streamed", async () => {
     reader.push(chunk);
   }
   expect(reader.calls()).toMatchObject([{ id: "call_2", name: "weather.now", input: { city: "Oslo" } }]);
-  messages.push(...toOpenAIMessages(reader.calls(), await haft.executeMany(reader.calls())));
+  messages.push(...openaiFormat.toMessages(reader.calls(), await haft.executeMany(reader.calls())));
   await client.chat.completions.create({ model: "m", messages });
 
   expect(requests[0]!.body).toMatchObject({
@@ -153,12 +148,12 @@ test("OpenAI's SDK: responses, whole and streamed", async () => {
     response([]),
   ]);
   const client = new OpenAI({ apiKey: "none", baseURL: url, maxRetries: 0 });
-  const out = toOpenAIResponsesTools(haft.tools(), { strict: true });
+  const out = openaiResponsesFormat.toTools(haft.tools.list(), { strict: true });
   const first = await client.responses.create({ model: "m", input: "Weather?", tools: out.tools });
-  const calls = readOpenAIResponsesCalls(first, out);
-  const answers = toOpenAIResponsesItems(calls, await haft.executeMany(calls));
+  const calls = openaiResponsesFormat.readCalls(first, out);
+  const answers = openaiResponsesFormat.toMessages(calls, await haft.executeMany(calls));
 
-  const reader = createOpenAIResponsesReader(out);
+  const reader = openaiResponsesFormat.createReader(out);
   for await (const event of await client.responses.create({
     model: "m",
     input: answers,
@@ -167,7 +162,7 @@ test("OpenAI's SDK: responses, whole and streamed", async () => {
   })) {
     reader.push(event);
   }
-  const more = toOpenAIResponsesItems(reader.calls(), await haft.executeMany(reader.calls()));
+  const more = openaiResponsesFormat.toMessages(reader.calls(), await haft.executeMany(reader.calls()));
   await client.responses.create({ model: "m", input: more });
 
   expect(requests[0]!.body["tools"]).toMatchObject([
@@ -210,22 +205,22 @@ test("Anthropic's SDK: messages, whole and streamed", async () => {
     { ...base, stop_reason: "end_turn", content: [{ type: "text", text: "done" }] },
   ]);
   const client = new Anthropic({ apiKey: "none", baseURL: url, maxRetries: 0 });
-  const out = toAnthropicTools(haft.tools());
+  const out = anthropicFormat.toTools(haft.tools.list());
   const messages: Anthropic.MessageParam[] = [{ role: "user", content: "Weather?" }];
   const ask = { model: "m", max_tokens: 100, tools: out.tools };
 
   const first = await client.messages.create({ ...ask, messages });
-  const calls = readAnthropicCalls(first, out);
+  const calls = anthropicFormat.readCalls(first, out);
   expect(calls.map(({ name }) => name)).toEqual(["weather.now", "weather.now"]);
   messages.push(
     { role: "assistant", content: first.content },
-    ...toAnthropicMessages(calls, await haft.executeMany(calls)),
+    ...anthropicFormat.toMessages(calls, await haft.executeMany(calls)),
   );
 
-  const reader = createAnthropicReader(out);
+  const reader = anthropicFormat.createReader(out);
   for await (const event of await client.messages.create({ ...ask, messages, stream: true })) reader.push(event);
   expect(reader.calls()).toMatchObject([{ id: "t3", name: "weather.now", input: { city: "Oslo" } }]);
-  messages.push(...toAnthropicMessages(reader.calls(), []));
+  messages.push(...anthropicFormat.toMessages(reader.calls(), []));
   await client.messages.create({ ...ask, messages });
 
   expect(requests[0]!.body["tools"]).toMatchObject([
