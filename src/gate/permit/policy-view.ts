@@ -8,6 +8,7 @@ import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { GrantChoice } from "../../calls/stored-call.ts";
 import { withAnswers } from "../tool-answers.ts";
+import { askHost, type Decide } from "./host-decision.ts";
 import { describeGrant, type GrantContext, type SavedFor } from "./describe-grant.ts";
 import { stricter } from "./verdict.ts";
 import { type Explanation, explainVerdict } from "./rules/explain-verdict.ts";
@@ -61,6 +62,8 @@ export interface PolicyViewOptions {
   cwd: string;
   /** Why a tool must ask in spite of the rules; the same function that judges calls. */
   requiresApproval?: ((tool: AnyTool) => string | undefined) | undefined;
+  /** The host's own judgement; the same function that judges calls. */
+  decide?: Decide | undefined;
   savedFor: SavedFor;
   /** As in the options of the runtime. */
   saveRule?: ((rule: string, list: RuleList, by?: string) => MaybePromise<string | void>) | undefined;
@@ -74,6 +77,7 @@ export function createPolicyView({
   layersFor,
   cwd,
   requiresApproval,
+  decide,
   savedFor,
   saveRule,
   removeRule,
@@ -91,10 +95,17 @@ export function createPolicyView({
       }
       const { layers } = explainVisibility(tool, layersFor(caller));
       const call = { tool, input: await validatedInput(tool, input), mode, cwd };
-      const explained = await withAnswers((answers) =>
-        explainVerdict(grants.ruleSetOf(caller), { ...call, answers }, { layers }),
+      const byHost = decide && (await askHost(decide, { ...call, caller, host: undefined }));
+      const defaultPermission = byHost?.decision === "allow" ? "auto" : undefined;
+      const byRules = await withAnswers((answers) =>
+        explainVerdict(grants.ruleSetOf(caller), { ...call, answers, defaultPermission }, { layers }),
       );
-      return withRequiredApproval(explained, requiresApproval?.(tool), mode);
+      const mustAsk = requiresApproval?.(tool);
+      const asks: Verdict | undefined =
+        mustAsk === undefined
+          ? undefined
+          : settle({ decision: "ask", by: "policy", reason: mustAsk }, mode ?? "default");
+      return withStep(withStep(byRules, "decide", byHost), "must ask", asks);
     },
     lint: () => lintRules(rules.sources(), registry.list()),
     required(tool, verdict) {
@@ -121,17 +132,14 @@ export function createPolicyView({
   };
 }
 
-/** As for real calls, the stricter of the rules and `mustAsk` applies. */
-function withRequiredApproval(
-  explained: Explanation,
-  reason: string | undefined,
-  mode: CallMode = "default",
-): Explanation {
-  if (reason === undefined) return explained;
-  const stepVerdict = settle({ decision: "ask", by: "policy", reason }, mode);
-  const verdict = explained.verdict.decision === "deny" ? explained.verdict : stricter(explained.verdict, stepVerdict);
+/** As for real calls, the strictest of the rules and what comes after them applies. */
+function withStep(explained: Explanation, name: string, stepVerdict: Verdict | undefined): Explanation {
+  if (!stepVerdict) return explained;
+  const { decision, by } = explained.verdict;
+  const isDefault = decision === "allow" && by === "policy" && stepVerdict.decision === "allow";
+  const verdict = isDefault ? stepVerdict : stricter(explained.verdict, stepVerdict);
   const outcome = verdict === stepVerdict ? "decides" : "would decide";
-  const steps = [...explained.steps, { name: "must ask", outcome, stepVerdict } as const];
-  const text = `${explained.text}\nmust ask: ${outcome}: ${stepVerdict.decision}. ${reason}`;
+  const steps = [...explained.steps, { name, outcome, stepVerdict } as const];
+  const text = `${explained.text}\n${name}: ${outcome}: ${stepVerdict.decision}. ${stepVerdict.reason}`;
   return { ...explained, verdict, steps, text };
 }

@@ -1,11 +1,12 @@
-import { type Call, toolOf, type Verdict } from "../../core/call.ts";
+import { type Call, type Caller, toolOf, type Verdict } from "../../core/call.ts";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import type { ChangeCounter, MaybePromise } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { answerInTime, withAnswers } from "../tool-answers.ts";
 import type { Hooks } from "./hooks/hooks.ts";
+import { type Decide, hostVerdict } from "./host-decision.ts";
 import { settle } from "./rules/evaluate-rules.ts";
-import { RuleSet } from "./rules/rule-set.ts";
+import { type JudgedCall, RuleSet } from "./rules/rule-set.ts";
 import type { SessionGrants } from "./session-grants.ts";
 import type { Taint } from "./taint.ts";
 
@@ -18,6 +19,8 @@ export interface JudgeOptions {
   clock?: Clock | undefined;
   /** Why a call of this tool must ask although a rule allows it: its definition was not reviewed yet. */
   requiresApproval?: ((tool: AnyTool) => string | undefined) | undefined;
+  /** The host's own judgement of each call. */
+  decide?: Decide | undefined;
 }
 
 export interface Judge {
@@ -29,7 +32,8 @@ export interface Judge {
 }
 
 /** The strictest verdict of rules, hooks and taint. */
-export function createJudge({ grants, taint, hooks, cwd, clock = systemClock, requiresApproval }: JudgeOptions): Judge {
+export function createJudge(options: JudgeOptions): Judge {
+  const { grants, taint, hooks, cwd, clock = systemClock, requiresApproval, decide } = options;
   /** Judges again after a person has answered. The hooks that run before the question do not run again. */
   const hookVerdicts = new WeakMap<Call, MaybePromise<Verdict | undefined>>();
 
@@ -45,11 +49,17 @@ export function createJudge({ grants, taint, hooks, cwd, clock = systemClock, re
       const verdict = allowsAll(tool);
       if (verdict) return verdict;
     }
-    const { input } = call;
-    const byRules = withAnswers((answers) => grants.judge({ tool, input, mode, cwd, answers }, call.caller), call.host);
+    const byHost = decide && hostVerdict(decide, call);
+    return byHost instanceof Promise ? byHost.then((verdict) => judgeRules(call, verdict)) : judgeRules(call, byHost);
+  }
+
+  function judgeRules(call: Call, byHost: Verdict | undefined): MaybePromise<Verdict> {
+    const { input, options, caller, host } = call;
+    const judged = { tool: toolOf(call), input, mode: options.mode, cwd };
+    const byRules = withAnswers((answers) => judgeWithHost(grants, { ...judged, answers }, caller, byHost), host);
     if (byRules instanceof Promise)
-      return answerInTime(call, clock, byRules).then((verdict) => judgeFurther(call, verdict));
-    return judgeFurther(call, byRules);
+      return answerInTime(call, clock, byRules).then((verdict) => judgeFurther(call, stricter(verdict, byHost)));
+    return judgeFurther(call, stricter(byRules, byHost));
   }
 
   function allowsAll(tool: AnyTool): Verdict | undefined {
@@ -64,8 +74,8 @@ export function createJudge({ grants, taint, hooks, cwd, clock = systemClock, re
   }
 
   function findAllowing(tool: AnyTool): Verdict | undefined {
-    // The host's function may change its mind at any time.
-    if (requiresApproval || hooks?.judges(tool) || taint.canLabel(tool)) return undefined;
+    // The host's functions may change their mind at any time.
+    if (decide || requiresApproval || hooks?.judges(tool) || taint.canLabel(tool)) return undefined;
     const verdict = grants.verdictOnAll(tool, cwd);
     return verdict?.decision === "allow" ? Object.freeze(verdict) : undefined;
   }
@@ -101,6 +111,18 @@ export function createJudge({ grants, taint, hooks, cwd, clock = systemClock, re
     const cached = hookVerdicts.get(call);
     return cached instanceof Promise ? cached.then((verdict) => stricter(asks, verdict)) : stricter(asks, cached);
   }
+}
+
+/** What the host allows needs no question by default. Whatever asks or denies for a reason of its own still does. */
+function judgeWithHost(
+  grants: JudgeOptions["grants"],
+  judged: JudgedCall,
+  caller: Caller,
+  byHost: Verdict | undefined,
+): Verdict {
+  if (byHost?.decision !== "allow") return grants.judge(judged, caller);
+  const verdict = grants.judge({ ...judged, defaultPermission: "auto" }, caller);
+  return verdict.decision === "allow" && verdict.by === "policy" ? byHost : verdict;
 }
 
 /**

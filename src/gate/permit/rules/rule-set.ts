@@ -51,6 +51,8 @@ export interface JudgedCall {
   home?: string;
   /** For a tool that returns promises of its signature or permission: what they gave. */
   answers?: ToolAnswers | undefined;
+  /** Of a tool that does not say whether it asks. Default: that of the rule set. */
+  defaultPermission?: ToolPermission | undefined;
 }
 
 /**
@@ -78,9 +80,9 @@ export class RuleSet {
 
   /** The rules' verdict on a call. Throws a TypeError if the tool returns promises and `answers` has not what they gave. */
   judge(call: JudgedCall): Verdict {
-    const { tool, mode } = call;
+    const { tool, mode, defaultPermission = this.defaultPermission } = call;
     return tool.signature === undefined && this.#indexOf(tool).isEmpty
-      ? judgeWithoutRules(call, { mode: this.modeOf(mode), defaultPermission: this.defaultPermission })
+      ? judgeWithoutRules(call, { mode: this.modeOf(mode), defaultPermission })
       : judgeCase(this.caseOf(call));
   }
 
@@ -93,12 +95,12 @@ export class RuleSet {
   }
 
   /** The judged call, for explanations and trials of single rules. */
-  caseOf({ tool, input, mode, cwd, home = homedir(), answers }: JudgedCall): Case {
+  caseOf({ tool, input, mode, cwd, home = homedir(), answers, defaultPermission }: JudgedCall): Case {
     return {
       subject: readSubject(tool, input, this.#basesOf(cwd, home), answers),
       rules: this.#indexOf(tool),
       mode: this.modeOf(mode),
-      defaultPermission: this.defaultPermission,
+      defaultPermission: defaultPermission ?? this.defaultPermission,
     };
   }
 
