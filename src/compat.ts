@@ -132,7 +132,13 @@ export interface ResultView extends ToolResult {
  */
 export function viewResult(result: Result): ResultView {
   const { content, display, details } = result;
-  const view: ResultView = { ...result, error: undefined, llmContent: textOf(content), displayContent: display };
+  const view: ResultView = {
+    ...result,
+    success: result.status === "completed",
+    error: undefined,
+    llmContent: textOf(content),
+    displayContent: display,
+  };
   if (details !== undefined) view.result = view.data = details;
   if (result.status === "failed") {
     view.error = failureText(result.error);
@@ -708,7 +714,7 @@ export class ToolRegistry extends Registry {
     });
   }
 
-  /** The definitions of its tools for a model; `haft.toLLMTools` also applies policy. */
+  /** The definitions of its tools for a model; `haft.tools.definitions` also applies policy. */
   toLLMTools(options?: DeclarationOptions): FunctionDeclaration[] {
     return declare(this.list(), options);
   }
@@ -718,7 +724,7 @@ export class ToolRegistry extends Registry {
     return this.toLLMTools({ mode });
   }
 
-  /** As `haft.toolkit`. An unknown name is an error. */
+  /** As `haft.tools.toolkit`. An unknown name is an error. */
   createAgentToolkit(agentName: string, toolNames: readonly string[] = []): AgentToolkit {
     const toolkit = new AgentToolkit(agentName);
     const gate = findGate(this);

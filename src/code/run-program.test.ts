@@ -175,7 +175,7 @@ describe("a program that must wait for a person", () => {
         calls.push(`${step} ${name}`);
         if (name !== "write") return answer(`first ${(input as { path: string }).path}`);
         await onApprovalRequested("approval-1");
-        return { ...answer(0), status: "pending", success: false, pending: { kind: "approval", id: "approval-1" } };
+        return { ...answer(0), status: "pending", pending: { kind: "approval", id: "approval-1" } };
       },
       save: async (saved) => void (state = structuredClone(saved)),
     });
@@ -207,7 +207,6 @@ describe("a program that must wait for a person", () => {
     const pendingFor = (id: string): ToolResult => ({
       ...answer(0),
       status: "pending",
-      success: false,
       pending: { kind: "approval", id },
     });
     await run(both, {

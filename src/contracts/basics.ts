@@ -212,7 +212,7 @@ export const ToolResult = named(
   z.discriminatedUnion("status", [
     z.strictObject({ status: z.literal("completed"), success: z.literal(true), ...result }),
     z.strictObject({ status: z.literal("failed"), success: z.literal(false), error: ToolFailure, ...result }),
-    z.strictObject({ status: z.literal("pending"), success: z.literal(false), pending: Pending, ...result }),
+    z.strictObject({ status: z.literal("pending"), pending: Pending, ...result }),
   ]),
 );
 export type ToolResult = z.infer<typeof ToolResult>;

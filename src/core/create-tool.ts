@@ -565,11 +565,12 @@ export interface ToolAnnotations {
 /** The type of `details` for a tool without an output schema, inferred from its return type. */
 export type DetailsOf<R> =
   Awaited<R> extends AsyncGenerator<infer _Update, infer Out> ? DetailsOfValue<Out> : DetailsOfValue<Awaited<R>>;
-type DetailsOfValue<V> = V extends ToolOutput<infer D> ? D : V;
+type DetailsOfValue<V> = V extends ToolOutput<infer D> ? (V extends { details: infer Given } ? Given : D | undefined) : V;
 
 export type ToolOf<P extends SchemaSource, O extends SchemaSource, R, C extends SchemaSource = SchemaSource> = Tool<
   InferOutput<P>,
-  SchemaSource extends O ? DetailsOf<R> : O extends DescribedOutput ? DetailsOf<R> : InferOutput<O>,
+  // Without an output schema, `O` is all sources, or never if the type of the configuration does not have it.
+  SchemaSource extends O ? DetailsOf<R> : [O] extends [DescribedOutput] ? DetailsOf<R> : InferOutput<O>,
   InferInput<P>,
   HostOf<C>
 >;

@@ -26,14 +26,12 @@ interface ResultBase {
 }
 
 /** The tool ran and succeeded. */
-export interface CompletedResult<Details = unknown> extends ResultBase {
+export type CompletedResult<Details = unknown> = ResultBase & {
   /** The discriminator. */
   status: "completed";
-  /** As `status`, for a quick check. */
+  /** As `status`, for a quick check. A pending result has none. */
   success: true;
-  /** For a program. */
-  details?: Details;
-}
+} & (unknown extends Details ? { details?: Details } : { details: Details });
 
 /** The tool failed, or did not run. */
 export interface FailedResult extends ResultBase {
@@ -51,8 +49,6 @@ export interface FailedResult extends ResultBase {
 export interface PendingResult extends ResultBase {
   /** The discriminator. */
   status: "pending";
-  /** As `status`, for a quick check. */
-  success: false;
   /** What it waits for: a job, an approval, a client or a question. */
   pending: { kind: "job" | "approval" | "client" | "question"; id: string };
   /** For programs, as far as known. */
@@ -144,7 +140,6 @@ export function pendingResult(
     callId: call.callId,
     toolName: call.toolName,
     status: "pending",
-    success: false,
     content: [{ type: "text", text: message }],
     display: firstLine(message),
     pending: waitingFor,

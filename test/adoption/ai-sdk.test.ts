@@ -115,7 +115,7 @@ describe.each([
     const tools = toAISDKTools(toolkit, inChat);
     const first = await play(tools, [prompt], options);
     const waiting = resolveAISDKApprovals(tools, [prompt, ...first.messages]);
-    await haft.approve((await openQuestion(haft)).id, "grace");
+    await haft.approvals.approve((await openQuestion(haft)).id, "grace");
     const second = await play(tools, await waiting, options);
     expect(second.text).toBe("done");
     expect(JSON.stringify(second.messages)).toContain("r-50");
@@ -133,7 +133,7 @@ describe.each([
 
     const others = toAISDKTools(toolkit, { call: { caller: { session: "chat-2" } } });
     const asked = await play(others, [prompt], options);
-    await haft.deny((await openQuestion(haft)).id, "not today", "grace");
+    await haft.approvals.deny((await openQuestion(haft)).id, "not today", "grace");
     const second = await play(others, await resolveAISDKApprovals(others, [prompt, ...asked.messages]), options);
     expect(second.text).toBe("done");
     expect(JSON.stringify(second.messages)).toContain("not today");
@@ -166,7 +166,7 @@ describe.each([
     expect(errors.map(({ toolCallId }) => toolCallId).sort()).toEqual(["c2", "c3", PAY.id]);
     expect(errors.find(({ toolCallId }) => toolCallId === "c2")!.error.message).toContain("out of paper");
     expect(effects).toEqual([]);
-    expect(await haft.log.recent()).toHaveLength(3);
+    expect(await haft.calls.log.recent()).toHaveLength(3);
   });
 });
 
@@ -174,7 +174,7 @@ test("a no in the SDK after a yes in Haft does not hide what has happened", asyn
   const { haft, effects, toolkit } = createWorld();
   const tools = toAISDKTools(toolkit, inChat);
   const first = await generate(tools, [prompt]);
-  await haft.approve((await openQuestion(haft)).id, "grace");
+  await haft.approvals.approve((await openQuestion(haft)).id, "grace");
   const messages = [prompt, ...first.messages, answerTo(requestIn(first.content), false)];
   const second = await generate(tools, await resolveAISDKApprovals(tools, messages));
   expect(JSON.stringify(second.messages)).toContain("r-50");
@@ -212,7 +212,7 @@ test("an id that a later turn uses again is another call", async () => {
   const inTurn3 = [...answered, ...paid.messages, prompt];
   const again = await generate(tools, await resolveAISDKApprovals(tools, inTurn3));
   expect(requestIn(again.content)).toBeDefined();
-  await haft.approve((await openQuestion(haft)).id, "grace");
+  await haft.approvals.approve((await openQuestion(haft)).id, "grace");
   const resolved = await resolveAISDKApprovals(tools, [...inTurn3, ...again.messages]);
   expect(JSON.stringify((await generate(tools, resolved)).messages)).toContain("r-50");
   expect(effects.slice(2)).toEqual(["paid 50 to ann", "paid 50 to ann"]);
@@ -268,6 +268,6 @@ test("types of names, inputs and results come from the tools", async () => {
   }
   for (const result of toolResults) {
     if (result.dynamic || result.toolName !== "pay" || result.output.status !== "completed") continue;
-    expectTypeOf(result.output.details).toEqualTypeOf<{ receipt: string } | undefined>();
+    expectTypeOf(result.output.details).toEqualTypeOf<{ receipt: string }>();
   }
 });

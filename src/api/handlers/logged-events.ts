@@ -12,7 +12,7 @@ export function eventOf(entry: AuditEntry): ToolEvent | undefined {
   const result = resultOf(entry);
   if (!result || kind === "call_known") return undefined;
   if (kind === "call_corrected") {
-    return { type: "tool_call_settled_late", ...call, succeeded: result.success, afterMs: 0, result };
+    return { type: "tool_call_settled_late", ...call, succeeded: result.status === "completed", afterMs: 0, result };
   }
   const durationMs = result.durationMs ?? 0;
   if (result.status === "completed") return { type: "tool_call_completed", ...call, result, durationMs };

@@ -215,7 +215,6 @@ export function resultOf({ at, callId = "", toolName = "", status, data }: Audit
     return {
       ...base,
       status,
-      success: false,
       pending: data["pending"] as PendingResult["pending"],
       completedAt: undefined,
     };

@@ -369,12 +369,12 @@ class AgentRun {
   }
 
   #endsTurn(result: ToolResult): boolean {
-    return result.success && result.metadata["endsTurn"] === true && this.#isTrusted(result);
+    return result.status === "completed" && result.metadata["endsTurn"] === true && this.#isTrusted(result);
   }
 
   #applyAllowedTools(result: ToolResult): void {
     const { allowedTools } = result.metadata;
-    if (!result.success || !Array.isArray(allowedTools) || allowedTools.length === 0) return;
+    if (result.status !== "completed" || !Array.isArray(allowedTools) || allowedTools.length === 0) return;
     if (this.#isTrusted(result)) this.#policy.push({ allow: [...allowedTools.map(String), ...CONTROL_TOOLS] });
   }
 
@@ -689,9 +689,9 @@ function loadedToolsIn(messages: readonly Message[]): string[] {
   const loaded = new Set<string>();
   for (const message of messages) {
     if (message.role !== "tool") continue;
-    for (const { toolName, success, metadata } of message.results) {
+    for (const { toolName, status, metadata } of message.results) {
       const names = metadata["loadedTools"];
-      if (toolName !== "tool_search" || !success || !Array.isArray(names)) continue;
+      if (toolName !== "tool_search" || status !== "completed" || !Array.isArray(names)) continue;
       // The best match is the last one to be dropped.
       for (const name of names.map(String).toReversed()) {
         loaded.delete(name);

@@ -23,13 +23,13 @@ export function scriptAgent(
   }: { name?: string; toolNames?: readonly string[]; before?: (step: number) => unknown } = {},
 ): ScriptedAgent {
   const model = createScriptedModel(script);
-  const toolkit = haft.toolkit(name, toolNames ?? haft.registry.list().map((tool) => tool.name));
+  const toolkit = haft.tools.toolkit(name, toolNames ?? haft.tools.registry.list().map((tool) => tool.name));
   const shown: string[][] = [];
   const agent = assembleAgent({
     name,
     toolkit,
     gate: runtimeGateOf(haft),
-    clock: haft.clock,
+    clock: haft.settings.clock,
     limits: { steps: 50 },
     shownTools: () => toolkit.list(),
     systemPrompt: () => "",

@@ -47,7 +47,7 @@ export function stageSessions(agents: AgentMaker, options: StageOptions = {}): S
     clock,
     onProblem: (problem) => problems.push(problem),
     async resultOf({ caller, key, agent = "main" }, { callId }) {
-      const known = await haft.findCall(callId, { ...caller, session: key, agent });
+      const known = await haft.calls.find(callId, { ...caller, session: key, agent });
       return known?.status === "pending" ? undefined : known;
     },
     agentFor(session) {
@@ -56,7 +56,7 @@ export function stageSessions(agents: AgentMaker, options: StageOptions = {}): S
       return agent;
     },
   });
-  const sessionService = createSessionService({ sessions, shareTaint: haft.taint.share, ...serviceOptions });
+  const sessionService = createSessionService({ sessions, shareTaint: haft.policy.taint.share, ...serviceOptions });
   for (const tool of createSessionTools(sessionService, { clock })) haft.register(tool);
   for (const type of ["tool_call_completed", "tool_call_failed"] as const)
     haft.on(type, (event) => sessions.onCallEnded(event));

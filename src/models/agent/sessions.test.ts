@@ -77,7 +77,7 @@ describe("sessions", () => {
     });
     const [approval] = await haft.approvals.list("pending");
     expect(approval!.caller).toMatchObject({ session: key, agent: "main" });
-    await haft.approve(approval!.id, "ann");
+    await haft.approvals.approve(approval!.id, "ann");
     await sessions.settled();
     expect(written).toEqual(["ask first"]);
     expect(model.shown()).toHaveLength(2);
@@ -95,7 +95,7 @@ describe("sessions", () => {
     const { key } = await sessions.create({});
     await sessions.send(key, message("m1"), { waitMs: LONG });
     await sessions.close();
-    await haft.approve((await haft.approvals.list("pending"))[0]!.id, "ann");
+    await haft.approvals.approve((await haft.approvals.list("pending"))[0]!.id, "ann");
     const later = stageSessions(model.agents, { store, calls });
     await later.sessions.start();
     await later.sessions.settled();
@@ -107,7 +107,7 @@ describe("sessions", () => {
     const calls = ["plain", "ask"].map((line) => ({ name: "write_down", input: { line } }));
     const model = oneAgent([{ calls }, { text: "One is written." }, { text: "Both are." }], {
       before: async (step) => {
-        if (step === 2) await haft.approve((await haft.approvals.list("pending"))[0]!.id, "ann");
+        if (step === 2) await haft.approvals.approve((await haft.approvals.list("pending"))[0]!.id, "ann");
       },
     });
     const { sessions, haft, store } = stageSessions(model.agents);
@@ -127,7 +127,7 @@ describe("sessions", () => {
     const { sessions, haft, written } = stageSessions(model.agents);
     const { key } = await sessions.create({});
     await sessions.send(key, message("m1"), { waitMs: LONG });
-    await haft.deny((await haft.approvals.list("pending"))[0]!.id, "not today");
+    await haft.approvals.deny((await haft.approvals.list("pending"))[0]!.id, "not today");
     await sessions.settled();
     expect([written, (await sessions.get(key))!.state]).toEqual([[], "idle"]);
     expect(model.shown()[1]!.at(-1)).toMatch(/has failed.*not today/s);
@@ -169,7 +169,7 @@ describe("sessions", () => {
     const content = [call("c1", "made"), call("c2", "not made"), call("c3", "begun")];
     await store.append(lease, [{ message: { role: "assistant", content } }]);
     const caller = { session: key, agent: "main", depth: 0 };
-    await haft.toolkit("main", ["write_down"]).execute("write_down", { line: "made" }, { id: "c1", caller });
+    await haft.tools.toolkit("main", ["write_down"]).execute("write_down", { line: "made" }, { id: "c1", caller });
     const begun = { id: "r3", callId: "c3", fingerprint: "begun elsewhere", toolName: "write_down", caller };
     const elsewhere = {
       state: "running",
@@ -285,7 +285,7 @@ describe("sessions", () => {
     const { key } = await sessions.create({});
     await sessions.send(key, message("m1"), { waitMs: LONG });
     expect([await sessions.stop(key), (await sessions.get(key))!.state]).toEqual([1, "stopped"]);
-    await haft.approve((await haft.approvals.list("pending"))[0]!.id, "ann");
+    await haft.approvals.approve((await haft.approvals.list("pending"))[0]!.id, "ann");
     await sessions.settled();
     expect([model.shown().length, await store.due()]).toEqual([1, []]);
   });

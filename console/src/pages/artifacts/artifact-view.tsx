@@ -221,8 +221,8 @@ function Restore({ artifact, session }: { artifact: ArtifactDetail; session: str
   if (error) return <Failure error={error} />;
   if (result) {
     return (
-      <span role="status" className={result.success ? "badge ok" : "badge bad"}>
-        {result.success ? w.restored : result.display}
+      <span role="status" className={result.status === "completed" ? "badge ok" : "badge bad"}>
+        {result.status === "completed" ? w.restored : result.display}
       </span>
     );
   }
