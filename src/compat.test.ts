@@ -82,7 +82,7 @@ describe("the documents' toolkit", () => {
     expect(registry.getAgentToolkit("nobody")).toBeUndefined();
     expect(await toolkit.executeTool("read")).toMatchObject({ details: "read" });
     expect(await toolkit.executeTool("write")).toMatchObject({ failure: { code: "tool_not_found" } });
-    expect(await haft.log.recent()).toMatchObject([{ caller: { agent: "reader" } }, { status: "failed" }]);
+    expect(await haft.calls.log.recent()).toMatchObject([{ caller: { agent: "reader" } }, { status: "failed" }]);
   });
 
   test("adds, finds and lists under their names", () => {
@@ -291,7 +291,7 @@ test("a tool of any MCP client is wrapped, and a JSON Schema becomes a Zod schem
     approver: async () => ({ approved: true }),
     tools: [wrapMCPTool({ name: "add", description: "Adds.", inputSchema }, client)],
   });
-  const [tool] = haft.tools();
+  const [tool] = haft.tools.list();
   expect(await haft.execute(tool!, { n: 1 })).toMatchObject({ details: { name: "add", args: { n: 1 } } });
   expect(jsonSchemaToZod(inputSchema).safeParse({ n: 1 }).success).toBe(true);
   expect(jsonSchemaToZod(inputSchema).safeParse({ n: "x" }).success).toBe(false);

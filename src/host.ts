@@ -34,6 +34,8 @@ const OPTION_KEYS = keysOf<OpenOptions>({
   overrides: true,
   tools: true,
   middleware: true,
+  contextFor: true,
+  decide: true,
   approver: true,
   approvalWaitMs: true,
   runsJobs: true,

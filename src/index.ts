@@ -20,7 +20,7 @@
 
 // The runtime
 export { createHaft, getDefaultHaft, setDefaultHaft } from "./runtime.ts";
-export type { Haft, HaftOptions } from "./runtime.ts";
+export type { Haft, HaftCalls, HaftOptions, HaftSettings, HaftTools } from "./haft.ts";
 
 // Tools
 export { adopt } from "./core/adopt/adopt.ts";
@@ -59,6 +59,7 @@ export type { Recorder, Replay } from "./gate/record-and-replay.ts";
 export type { Approval, ApprovalAnswer } from "./calls/approval.ts";
 export type { Approver } from "./gate/permit/approver.ts";
 export { describeApproval } from "./gate/permit/describe-approval.ts";
+export type { DecidableCall, HostDecision } from "./gate/permit/host-decision.ts";
 export type { HookSource } from "./gate/permit/hooks/hook-settings.ts";
 export { createPolicyLayers } from "./gate/permit/policy-layers.ts";
 export type { PolicyConfig, PolicyLayer } from "./gate/permit/policy-layers.ts";

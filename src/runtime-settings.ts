@@ -5,7 +5,7 @@ import { type ConcurrencyLimits, DEFAULT_CONCURRENCY } from "./gate/concurrency.
 import type { AnyLayer } from "./gate/permit/visible-tools.ts";
 import type { ResponseLength } from "./gate/response-length.ts";
 import { DEFAULT_TIMEOUTS, type Timeouts } from "./gate/timeouts.ts";
-import type { HaftOptions } from "./runtime.ts";
+import type { HaftOptions, RuntimeOptions } from "./haft.ts";
 import type { WorkerOptions } from "./jobs/jobs.ts";
 import { checkToolPolicy } from "./gate/permit/tool-policy.ts";
 import { checkToolSearch, type ToolSearchOptions } from "./tools/discovery/tool-search.ts";
@@ -19,13 +19,9 @@ const OPTION_KEYS = keysOf<HaftOptions>({
   rules: true,
   defaultPermission: true,
   contextFor: true,
+  decide: true,
   hooks: true,
-  post: true,
   taint: true,
-  requiresApproval: true,
-  saveRule: true,
-  savedRulesBind: true,
-  removeRule: true,
   approver: true,
   approvalWaitMs: true,
   approvals: true,
@@ -36,12 +32,10 @@ const OPTION_KEYS = keysOf<HaftOptions>({
   timeouts: true,
   maxResultBytes: true,
   maxResultTokens: true,
-  response: true,
   middleware: true,
   clock: true,
   log: true,
   calls: true,
-  isShortLived: true,
   spill: true,
   jobs: true,
   worker: true,
@@ -66,9 +60,13 @@ const APPROVAL_KEYS = keysOf<NonNullable<HaftOptions["approvals"]>>({
 const WORKER_KEYS = keysOf<WorkerOptions>({ name: true, concurrency: true, takes: true });
 
 /** Throws a TypeError for an option that does not exist. */
-export function checkOptions(options: HaftOptions): void {
-  const { policy = [], worker } = options;
+export function checkOptionNames(options: HaftOptions): void {
   checkKeys("createHaft", options, OPTION_KEYS);
+}
+
+/** Throws a TypeError for a value that cannot be used. */
+export function checkOptions(options: RuntimeOptions): void {
+  const { policy = [], worker } = options;
   checkDefaultPermission(options.defaultPermission);
   checkKeys("`concurrency` of createHaft", options.concurrency, CONCURRENCY_KEYS);
   checkKeys("`timeouts` of createHaft", options.timeouts, TIMEOUT_KEYS);
@@ -86,7 +84,7 @@ function checkDefaultPermission(given: unknown): void {
 
 /** The options that a host may change while the runtime runs. */
 export type LiveOptions = Pick<
-  HaftOptions,
+  RuntimeOptions,
   | "policy"
   | "hooks"
   | "timeouts"

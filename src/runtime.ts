@@ -1,10 +1,9 @@
-import { adopt, type ForeignTool, type Registrable } from "./core/adopt/adopt.ts";
-import { type BatchCall, type Call, type CallOptions, type Caller, type Execute, toolOf } from "./core/call.ts";
+import { adopt } from "./core/adopt/adopt.ts";
+import { type Call, type CallOptions, type Caller, type Execute, toolOf } from "./core/call.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { CloseStack, MAX_CLOSE_STEP_MS } from "./core/close-stack.ts";
-import { declarationOf, type FunctionDeclaration } from "./core/definition.ts";
-import { toolError } from "./core/error.ts";
-import { EventEmitter, type EventOf, type Listener, type ToolEvent, type ToolEventType } from "./core/events.ts";
+import { declarationOf } from "./core/definition.ts";
+import { EventEmitter, type Listener, type ToolEventType } from "./core/events.ts";
 import {
   bindGate,
   type CallQuestions,
@@ -13,25 +12,24 @@ import {
   provideDefaultGate,
   runtimeGateOf,
 } from "./core/gate.ts";
-import { installPlugin, type Plugin } from "./core/plugin.ts";
-import { ToolRegistry, type ToolStats } from "./core/registry.ts";
-import type { UserAnswer } from "./core/questions/user-question.ts";
+import { installPlugin } from "./core/plugin.ts";
+import { ToolRegistry } from "./core/registry.ts";
 import type { ToolResult } from "./core/result.ts";
-import { type Middleware, placeMiddleware, type Stage } from "./core/stage.ts";
-import type { AnyTool, DialectName, ToolPermission } from "./core/tool.ts";
+import { placeMiddleware, type Stage } from "./core/stage.ts";
+import type { AnyTool } from "./core/tool.ts";
 import type { TokenCounter } from "./core/content.ts";
 import { AgentToolkit } from "./core/toolkit.ts";
 import { admit } from "./gate/admit.ts";
 import { passIfUnwritten, record } from "./gate/record.ts";
-import type { ConcurrencyLimits } from "./gate/concurrency.ts";
 import { bound, MemorySpill, type Spill } from "./gate/bound.ts";
 import { type CallLog, MemoryCallLog } from "./gate/audit-log.ts";
-import { Deadlines, type Timeouts } from "./gate/timeouts.ts";
+import { Deadlines } from "./gate/timeouts.ts";
+import type { Haft, HaftOptions, HaftTools, RuntimeOptions } from "./haft.ts";
 import { hooksOf } from "./gate/call-plan.ts";
 import { Executor } from "./gate/executor.ts";
 import { ensureRow, idempotencyStages, programSaved, startedRowOf } from "./gate/idempotency.ts";
-import { type ContextFor, hostContext } from "./gate/host-context.ts";
-import { preferResponse, type ResponseLength } from "./gate/response-length.ts";
+import { hostContext } from "./gate/host-context.ts";
+import { preferResponse } from "./gate/response-length.ts";
 import { resolve } from "./gate/resolve.ts";
 import { ResultCache } from "./gate/result-cache.ts";
 import { Statistics } from "./gate/statistics.ts";
@@ -40,38 +38,35 @@ import { validate } from "./gate/validate.ts";
 import { openTokenizer } from "./models/tokenizer.ts";
 import { background } from "./jobs/background.ts";
 import type { JobQueue } from "./calls/job-queue.ts";
-import { createJobs, type Jobs, type WorkerOptions } from "./jobs/jobs.ts";
+import { createJobs, type Jobs } from "./jobs/jobs.ts";
 import { RowJobs } from "./calls/row-jobs.ts";
-import type { ApprovalAnswer, FollowOptions } from "./calls/approval.ts";
+import type { ApprovalAnswer } from "./calls/approval.ts";
 import { storedResult } from "./calls/stored-result.ts";
 import { Approvals } from "./calls/approvals.ts";
-import type { CallStore } from "./calls/call-store.ts";
-import { callKey, Calls, type CallsOptions } from "./calls/calls.ts";
-import type { Approver } from "./gate/permit/approver.ts";
+import { callKey, Calls } from "./calls/calls.ts";
 import { holdPermitted, Permit } from "./gate/permit/permit.ts";
 import { StoredCallRunner } from "./gate/permit/run-stored.ts";
 import type { HttpPost } from "./gate/permit/hooks/run-hook.ts";
-import type { HookSource } from "./gate/permit/hooks/hook-settings.ts";
 import { createHooks } from "./gate/permit/hooks/hooks.ts";
 import { createJudge, wouldAllow } from "./gate/permit/verdict.ts";
 import { lintToolPolicy } from "./gate/permit/lint-tool-policy.ts";
-import { createPolicyView, type PolicyView } from "./gate/permit/policy-view.ts";
-import type { PolicyLayer } from "./gate/permit/policy-layers.ts";
+import { createPolicyView } from "./gate/permit/policy-view.ts";
 import { readRules, type RuleSet } from "./gate/permit/rules/rule-set.ts";
-import { refuseMisreadRules, type RuleList, type RuleSource } from "./gate/permit/rules/rule.ts";
+import { refuseMisreadRules } from "./gate/permit/rules/rule.ts";
 import { suggestSufficientRules } from "./gate/permit/rules/suggest-rules.ts";
 import { type AnyLayer, isForCaller, isVisible, searchableTools, visible } from "./gate/permit/visible-tools.ts";
 import type { SavedFor } from "./gate/permit/describe-grant.ts";
 import { SessionGrants } from "./gate/permit/session-grants.ts";
-import { createTaint, type Taint, type TaintOptions } from "./gate/permit/taint.ts";
-import { isToolAllowed, type ToolPolicy } from "./gate/permit/tool-policy.ts";
-import { type CodeRunner, createCodeRunner, type CodeRunnerOptions } from "./code/code-runner.ts";
+import { createTaint, type Taint } from "./gate/permit/taint.ts";
+import { isToolAllowed } from "./gate/permit/tool-policy.ts";
+import { type CodeRunner, createCodeRunner } from "./code/code-runner.ts";
 import { createRunCodeTool } from "./code/run-code.ts";
 import { createReadResultTool } from "./tools/results/read-result.ts";
 import { compactDeclaration } from "./tools/discovery/definition-cost.ts";
 import type { ShownSet } from "./tools/discovery/shown-tools.ts";
 import { createDiscovery, type Shown, type ToolSearchOptions } from "./tools/discovery/tool-search.ts";
 import {
+  checkOptionNames,
   checkOptions,
   type LiveOptions,
   type LiveSettings,
@@ -80,182 +75,12 @@ import {
 } from "./runtime-settings.ts";
 import { jsonSchemaValidator } from "./schema/json-schema-validator.ts";
 import { provideValidator, shareValidator } from "./schema/read-schema.ts";
-import type { Workspace } from "./workspace.ts";
+
+export type { Haft, HaftOptions, RuntimeOptions } from "./haft.ts";
 
 // For tools that are registered in no runtime. A bundle that only defines tools contains neither.
 provideDefaultGate(openDefaultGate);
 provideValidator(jsonSchemaValidator);
-
-/** The options of a runtime. Each has a default. */
-export interface HaftOptions {
-  /** From `openWorkspace` of "haft/workspace": its tools are registered, and its processes end with the runtime. */
-  workspace?: Workspace;
-  /** `context.workspace` of your tools, if no workspace is opened. Default: the working directory. */
-  folder?: string;
-  /** Default: a new one. */
-  registry?: ToolRegistry;
-  /** Registered at once. Tools of other systems are converted as `adopt` does. */
-  tools?: Iterable<Registrable | ForeignTool>;
-  /** Policy layers: a tool exists if all of them allow it. A function if they differ by caller. */
-  policy?: ToolPolicy | readonly ToolPolicy[] | ((caller: Partial<Caller>) => readonly PolicyLayer[]);
-  /** Permission rules: `{ allow, ask, deny }`, sources with the files they come from, or a shared rule set. */
-  rules?: Omit<RuleSource, "origin"> | readonly RuleSource[] | RuleSet;
-  /**
-   * The permission of tools that state neither `kind: "readonly"` nor whether they need approval. `auto`: they run unasked,
-   * whatever they do. Default: `confirm`.
-   */
-  defaultPermission?: ToolPermission;
-  /**
-   * Makes the data of the host (`context.host`) for calls that bring none: those that come over MCP or HTTP, and those that this
-   * process continues for another one, such as jobs and approved calls. May return a promise.
-   */
-  contextFor?: ContextFor;
-  /** Programs and services that see calls and may deny them, ask, or change them. */
-  hooks?: readonly HookSource[];
-  /** Sends the requests of hooks of type http. */
-  post?: HttpPost;
-  /** The store of taint, and labels in addition to the tools' own. */
-  taint?: Omit<TaintOptions, "now">;
-  /** Why calls of a tool must ask even if a rule allows them: its definition changed since a person reviewed it. */
-  requiresApproval?: (tool: AnyTool) => string | undefined;
-  /** Saves a rule that a person granted for always or wrote. Returns the name of the file, which becomes its origin. */
-  saveRule?: (rule: string, list: RuleList, by?: string) => Promise<string | void> | string | void;
-  /** Whom a rule binds that `saveRule` saved. People read it before they grant one. Default: `workspace`. */
-  savedRulesBind?: "workspace" | "store";
-  /** Removes a rule from the file that `saveRule` writes. False if the rule is not in it. */
-  removeRule?: (rule: string, list: RuleList, origin: string, by?: string) => Promise<boolean> | boolean;
-  /** Asks a person and waits. Without one a call that must ask is answered `pending`. */
-  approver?: Approver;
-  /** How long a call that asks waits for an answer; without one it is denied. */
-  approvalWaitMs?: number;
-  /** How long questions can be answered, how many may be pending, and how long results are kept for repeated call ids. */
-  approvals?: Omit<CallsOptions, "clock" | "store"> & { maxShownBytes?: number };
-  /** Where calls are kept that wait for a person or have an idempotency key. Default: in memory. */
-  calls?: CallStore;
-  /** The process ends after one command: approved calls that it runs for others are waited for. Default: false. */
-  isShortLived?: boolean;
-  /** Registers `run_code`: where programs that wait are kept, and what they may use. */
-  code?: Pick<CodeRunnerOptions, "store" | "limits">;
-  /**
-   * Registers `tool_search`: if there are too many tools for its context, a model gets some definitions and finds the others.
-   * Default: false, no search.
-   */
-  toolSearch?: boolean | ToolSearchOptions;
-  /** Counts tokens. Default: o200k_base if "gpt-tokenizer" is installed, else an estimate. */
-  tokens?: TokenCounter;
-  /** How many calls may run and wait at the same time. */
-  concurrency?: Partial<ConcurrencyLimits>;
-  /** Default and largest time limit of a call. */
-  timeouts?: Partial<Timeouts>;
-  /** Max bytes of one result's content; the rest goes to `spill`. Default: 50 KiB; more lifts the default of tokens. */
-  maxResultBytes?: number;
-  /** Max tokens of one result's content, in addition to the bytes. Default: 12,000, estimated. */
-  maxResultTokens?: number;
-  /** How much tools return that have a parameter for it, if a call does not choose. */
-  response?: ResponseLength;
-  /** Further stages of the gate. */
-  middleware?: readonly Middleware[];
-  /** Default: the system's. */
-  clock?: Clock;
-  /** The record of calls. Default: in memory. */
-  log?: CallLog;
-  /** The whole of results that were too long. Default: the workspace's, else memory. */
-  spill?: Spill;
-  /** Where background calls wait for a worker. Default: in memory. `false`: callers wait for the result. */
-  jobs?: JobQueue | false;
-  /** The worker of this process, which starts with the first background call; `false`: workers run elsewhere. */
-  worker?: WorkerOptions | false;
-  /** Called with the error of a listener; nothing else is affected by it. */
-  onListenerError?: (error: unknown, event: ToolEvent) => void;
-  /** Called with probable mistakes, such as a group that does not exist. Default: a process warning. */
-  onWarning?: (warning: string) => void;
-}
-
-/** A running Haft: a registry, the gate and the record of calls. */
-export interface Haft {
-  /** Every tool that this runtime knows. */
-  readonly registry: ToolRegistry;
-  /** Approvals: requests to people about calls, and their answers. */
-  readonly approvals: Approvals;
-  /** What may run and why: the rules, explanations and findings. */
-  readonly policy: PolicyView;
-  /** The taint of sessions. */
-  readonly taint: Taint;
-  /** The record of every call. */
-  readonly log: CallLog;
-  /** Follows a call that waits for an approval to its end, whichever process runs it. */
-  follow(approvalId: string, options?: FollowOptions): Promise<ToolResult>;
-  /** What is known of an earlier call of this caller: its result if it has ended, `pending` if not. */
-  findCall(callId: string, caller?: Partial<Caller>): Promise<ToolResult | undefined>;
-  /** The whole of results that were too long for a model. */
-  readonly spill: Spill;
-  /** Background calls and the delivery of their results. */
-  readonly jobs: Jobs;
-  /** Counts tokens. */
-  readonly tokens: TokenCounter;
-  /** The clock of everything that waits. */
-  readonly clock: Clock;
-  /** The folder that tools work in. */
-  readonly folder: string;
-  /** Adds a tool, or creates one from its configuration and adds it. */
-  register(tool: Registrable): AnyTool;
-  /** Adds a tool of another system, as `adopt` converts it. */
-  register(tool: ForeignTool): AnyTool;
-  /** Installs a plugin that the host names. */
-  use(plugin: Plugin): Promise<AnyTool[]>;
-  /** The tools of one agent; without names it has none, until `add`. Throws for an unknown name. */
-  toolkit(agentName: string, toolNames?: readonly string[]): AgentToolkit;
-  /** The tools that exist under this runtime's policy; if that differs by caller, for this one. */
-  tools(options?: { mode?: string | undefined; caller?: Partial<Caller> | undefined }): AnyTool[];
-  /** Ranked, best first; only tools that the caller may see. */
-  search(query: string, options?: { limit?: number; caller?: Partial<Caller> }): AnyTool[];
-  /** Removes what tool search has learned from this user's calls, about one tool or all. Returns the number of tools. */
-  forgetToolUse(options?: { user?: string; tool?: string }): Promise<number>;
-  /** Reads what tool search has learned from this caller's user: for the first `toLLMTools`. Agents and MCP do it themselves. */
-  readToolUse(caller?: Partial<Caller>): Promise<void>;
-  /** The definitions for a model. `compact`: one line and the bare input shape of each tool. */
-  toLLMTools(options?: Shown & { dialect?: DialectName; definitions?: "full" | "compact" }): FunctionDeclaration[];
-  /** The tools that a model gets now, and those that it can find with `tool_search`. */
-  shownTools(options?: Shown): ShownSet;
-  /**
-   * Runs a call. With a tool object, input and `details` are typed; with a name, neither is.
-   *
-   * @example
-   * const result = await haft.execute(add, { a: 1, b: 2 });
-   * if (result.status === "completed") console.log(result.details);
-   */
-  readonly execute: Execute;
-  /** Runs several calls at once, each after those that its tool depends on; results in the order of the calls. */
-  executeMany(calls: readonly BatchCall[], options?: CallOptions): Promise<ToolResult[]>;
-  /** Approves a pending approval, and runs the call that waits for it. */
-  approve(approvalId: string, answer?: string | Omit<ApprovalAnswer, "approved">): Promise<ToolResult>;
-  /** Denies a pending approval; the model gets the reason. */
-  deny(
-    approvalId: string,
-    reason?: string,
-    answer?: string | Pick<ApprovalAnswer, "by" | "via" | "rights">,
-  ): Promise<ToolResult>;
-  /** Answers the questions of a call of `ask_user`, in their order, and gives the result of the call. */
-  answer(
-    questionId: string,
-    answers: readonly UserAnswer[],
-    answer?: string | Pick<ApprovalAnswer, "by" | "via" | "rights">,
-  ): Promise<ToolResult>;
-  /** Calls `listener` with every event of a type, or of all with `"*"`; returns the function that stops it. */
-  on<T extends ToolEventType>(type: T, listener: Listener<EventOf<T>>): () => void;
-  on(type: "*", listener: Listener<ToolEvent>): () => void;
-  /** Counts of tools and statistics of their calls. */
-  getStats(): ToolStats;
-  /** How many calls are running, and how many wait. */
-  load(): { running: number; waiting: number };
-  /** Runs approved calls and programs that no process takes care of. Call it regularly in a process that stays. */
-  recover(): Promise<void>;
-  /**
-   * Takes no more calls, waits `graceMs` for running calls and jobs (default: 0), stops and answers the others, then ends
-   * the processes of the workspace. Jobs that were stopped go back to the queue if running them again does no harm.
-   */
-  shutdown(options?: { graceMs?: number }): Promise<void>;
-}
 
 /**
  * Makes a runtime: configuration in, a running Haft out.
@@ -266,6 +91,12 @@ export interface Haft {
  * await haft.shutdown();
  */
 export function createHaft(options: HaftOptions = {}): Haft {
+  checkOptionNames(options);
+  return createRuntime(options);
+}
+
+/** As `createHaft`, with the options of hosts. */
+export function createRuntime(options: RuntimeOptions): Haft {
   checkOptions(options);
   const runtime = new Runtime(options);
   const haft = publicOf(runtime);
@@ -289,7 +120,7 @@ export function reconfigure(haft: Haft, settings: LiveOptions): () => void {
 
 /** The parts of a runtime, each built once. Private to this file. */
 class Runtime {
-  readonly options: HaftOptions;
+  readonly options: RuntimeOptions;
   readonly clock: Clock;
   readonly events: EventEmitter;
   readonly registry: ToolRegistry;
@@ -316,7 +147,7 @@ class Runtime {
   readonly #unfollow: () => void;
   #closing: Promise<void> | undefined;
 
-  constructor(options: HaftOptions) {
+  constructor(options: RuntimeOptions) {
     const { workspace } = options;
     if (workspace !== undefined && typeof workspace !== "object") {
       throw new TypeError('workspace takes what openWorkspace(path) of "haft/workspace" gives, not a path.');
@@ -333,7 +164,10 @@ class Runtime {
     this.queue = this.#openQueue();
     this.#live = liveSettings(options);
     this.calls = new Calls(Object.assign(this.#live.approvals, { clock: this.clock, store: this.queue.calls }));
-    this.approvals = new Approvals(this.calls);
+    this.approvals = new Approvals(this.calls, {
+      answer: (id, answer) => this.answer(id, answer),
+      follow: (id, follow) => this.stored.follow(id, follow),
+    });
     this.#warn = options.onWarning ?? ((warning) => process.emitWarning(warning, { code: "HAFT_POLICY" }));
 
     this.rules = readRules(options.rules, options.defaultPermission);
@@ -470,7 +304,7 @@ class Runtime {
   }
 
   #openHooks(validation: Stage): ReturnType<typeof createHooks> | undefined {
-    const { hooks, post } = this.options;
+    const { hooks, post = postLater } = this.options;
     if (!hooks) return undefined;
     return (this.#hooks = createHooks(hooks, {
       workspace: this.folder,
@@ -491,9 +325,9 @@ class Runtime {
 
   #openPermission(hooks: ReturnType<typeof createHooks> | undefined): Permit {
     const { grants, taint, folder: cwd, rules, clock, events, calls } = this;
-    const { requiresApproval, saveRule, workspace, approver } = this.options;
+    const { requiresApproval, decide, saveRule, workspace, approver } = this.options;
     const live = this.#live;
-    const judging = { grants, taint, hooks, cwd, clock, requiresApproval };
+    const judging = { grants, taint, hooks, cwd, clock, requiresApproval, decide };
     return new Permit({
       calls,
       maxShownBytes: this.options.approvals?.maxShownBytes,
@@ -672,6 +506,9 @@ class Runtime {
   }
 }
 
+/** HTTP is loaded with the first hook that needs it. */
+const postLater: HttpPost = async (...request) => (await import("./io/net/post-json.ts")).postJson(...request);
+
 /** For a stage that keeps rows of calls: a plain call has no key, so no row. `isIdle`: it has nothing else to do for the tool. */
 function idleIf(stage: Stage, isIdle: (tool: AnyTool) => boolean): Stage {
   stage.compile = (tool) => (isIdle(tool) ? {} : hooksOf(stage));
@@ -682,72 +519,65 @@ function idleIf(stage: Stage, isIdle: (tool: AnyTool) => boolean): Stage {
 function publicOf(runtime: Runtime): Haft {
   const { registry, approvals, taint, log, spill, jobs, tokens, clock, folder, events, gate } = runtime;
   const { rules, grants, layersFor } = runtime;
+  const policy = createPolicyView({
+    registry,
+    rules,
+    grants,
+    layersFor,
+    cwd: folder,
+    requiresApproval: runtime.options.requiresApproval,
+    decide: runtime.options.decide,
+    savedFor: runtime.savedFor,
+    saveRule: runtime.options.saveRule,
+    removeRule: runtime.options.removeRule,
+  });
+  return {
+    execute: ((target: AnyTool | string, input?: unknown, options?: CallOptions) =>
+      gate.execute(target, input, options)) as Execute,
+    executeMany: (calls, options) => gate.executeMany(calls, options),
+    register: (tool) => registry.register(adopt(tool)),
+    tools: toolsOf(runtime),
+    calls: {
+      log,
+      spill,
+      find: (callId, caller = {}) => runtime.findCall(callId, caller),
+      load: () => runtime.admission.load(),
+      recover: () => runtime.recover(),
+    },
+    approvals,
+    policy: Object.assign(policy, { taint }),
+    jobs,
+    settings: { tokens, clock, folder },
+    on: (type: ToolEventType | "*", listener: Listener<never>) => events.on(type, listener),
+    shutdown: ({ graceMs = 0 } = {}) => runtime.shutdown(graceMs),
+  };
+}
+
+function toolsOf(runtime: Runtime): HaftTools {
+  const { registry, gate } = runtime;
   return {
     registry,
-    approvals,
-    policy: createPolicyView({
-      registry,
-      rules,
-      grants,
-      layersFor,
-      cwd: folder,
-      requiresApproval: runtime.options.requiresApproval,
-      savedFor: runtime.savedFor,
-      saveRule: runtime.options.saveRule,
-      removeRule: runtime.options.removeRule,
-    }),
-    taint,
-    log,
-    follow: (id, options) => runtime.stored.follow(id, options),
-    findCall: (callId, caller = {}) => runtime.findCall(callId, caller),
-    spill,
-    jobs,
-    tokens,
-    clock,
-    folder,
-    register: (tool) => registry.register(adopt(tool)),
-    use: (plugin) => installPlugin(plugin, registry),
+    list: (options) => runtime.tools(options),
+    search(query, { limit, caller } = {}) {
+      const learned = runtime.discovery?.learnedBy(caller ?? {});
+      return registry.search(query, { filter: runtime.shownTo(caller), limit, learned });
+    },
+    shown: (options) => runtime.shownTools(options),
+    definitions({ dialect, style, ...shown } = {}) {
+      const declare = style === "compact" ? compactDeclaration : declarationOf;
+      return runtime.shownTools(shown).tools.map((tool) => declare(tool, dialect));
+    },
     toolkit(agentName, toolNames = []) {
       const toolkit = new AgentToolkit(agentName);
       bindGate(toolkit, gate);
       for (const name of toolNames) toolkit.add(registry.require(name));
       return toolkit;
     },
-    tools: (options) => runtime.tools(options),
-    search(query, { limit, caller } = {}) {
-      const learned = runtime.discovery?.learnedBy(caller ?? {});
-      return registry.search(query, { filter: runtime.shownTo(caller), limit, learned });
-    },
-    forgetToolUse: (of) => runtime.forgetToolUse(of),
-    readToolUse: async (caller = {}) => runtime.discovery?.prepare(caller),
-    toLLMTools({ dialect, definitions, ...shown } = {}) {
-      const declare = definitions === "compact" ? compactDeclaration : declarationOf;
-      return runtime.shownTools(shown).tools.map((tool) => declare(tool, dialect));
-    },
-    shownTools: (options) => runtime.shownTools(options),
-    execute: ((target: AnyTool | string, input?: unknown, options?: CallOptions) =>
-      gate.execute(target, input, options)) as Execute,
-    executeMany: (calls, options) => gate.executeMany(calls, options),
-    approve: async (id, answer) => runtime.answer(id, { ...answererOf(answer), approved: true }),
-    deny: async (id, reason, answer) => runtime.answer(id, { ...answererOf(answer), approved: false, reason }),
-    answer: async (id, answers, answer) => runtime.answer(id, { ...answererOf(answer), approved: true, answers }),
-    on: (type: ToolEventType | "*", listener: Listener<never>) => events.on(type, listener),
-    getStats: () => registry.getStats(),
-    load: () => runtime.admission.load(),
-    recover: () => runtime.recover(),
-    shutdown: ({ graceMs = 0 } = {}) => runtime.shutdown(graceMs),
+    install: (plugin) => installPlugin(plugin, registry),
+    stats: () => registry.getStats(),
+    readUse: async (caller = {}) => runtime.discovery?.prepare(caller),
+    forgetUse: (of) => runtime.forgetToolUse(of),
   };
-}
-
-/** A string is the name of the person who answers. */
-function answererOf<Answer extends object>(answer: string | Answer | undefined): Answer | { by: string } | undefined {
-  if (typeof answer === "string") return { by: answer };
-  if (answer && "approved" in answer) {
-    throw toolError("invalid_input", 'The answer of approve() and deny() has no field "approved"', {
-      next: "Remove it, or use approvals.answer().",
-    });
-  }
-  return answer;
 }
 
 let defaultHaft: Haft | undefined;

@@ -1,6 +1,5 @@
 // Checked by the compiler, never run: a call by the tool itself is typed by the tool.
 import { z } from "zod";
-import type { CompletedResult } from "./core/result.ts";
 import type { ToolContext } from "./core/tool.ts";
 import { createTool } from "./core/create-tool.ts";
 import { createHaft } from "./runtime.ts";
@@ -23,13 +22,11 @@ async function calls(context: ToolContext): Promise<void> {
   const haft = createHaft();
   const typed = await haft.execute(add, { a: 1 });
   if (typed.status === "completed") {
-    expectType<Equal<typeof typed.details, CompletedResult<{ sum: number }>["details"]>>();
-    const { sum } = typed.details ?? { sum: 0 };
-    expectType<Equal<typeof sum, number>>();
+    expectType<Equal<typeof typed.details, { sum: number }>>();
   }
   await haft.execute(ping);
   await haft.execute(ping, {}, { id: "1" });
-  await haft.toolkit("agent").execute(add, { a: 1 }, { mode: "plan" });
+  await haft.tools.toolkit("agent").execute(add, { a: 1 }, { mode: "plan" });
   await context.call(add, { a: 1 }, { step: 1 });
   const byName = await haft.execute("add", { anything: true });
   expectType<Equal<typeof byName.details, unknown>>();

@@ -109,13 +109,13 @@ const ENTRANCES: readonly Entrance[] = [
   {
     name: "toolkit.executeTool",
     call: ({ haft, target, name, input, options }) =>
-      haft.toolkit("agent", [target.name]).execute(name, input, options),
+      haft.tools.toolkit("agent", [target.name]).execute(name, input, options),
   },
   {
     name: "executeTool of a toolkit made by hand, with a tool that is not registered",
     install: (_haft, config) => createTool(config),
     call: ({ haft, target, name, input, options }) => {
-      const toolkit = haft.toolkit("agent");
+      const toolkit = haft.tools.toolkit("agent");
       toolkit.add(target);
       return toolkit.execute(name, input, options);
     },
@@ -124,7 +124,7 @@ const ENTRANCES: readonly Entrance[] = [
     name: "a step of a chain",
     call: ({ haft, name, input, options }) => {
       const steps = [{ tool: name, input: () => input }];
-      if (!haft.registry.has("chain")) {
+      if (!haft.tools.registry.has("chain")) {
         haft.register(createChain({ name: "chain", description: "One step", kind: "readonly", parameters: [], steps }));
       }
       return haft.execute("chain", {}, options);
@@ -149,7 +149,7 @@ const ENTRANCES: readonly Entrance[] = [
     name: "context.call in a running tool",
     call: async ({ haft, name, input, options }) => {
       let inner: ToolResult | undefined;
-      haft.registry.unregister("parent");
+      haft.tools.registry.unregister("parent");
       haft.register({
         name: "parent",
         description: "Calls the target",
@@ -165,7 +165,7 @@ const ENTRANCES: readonly Entrance[] = [
     name: "a plugin's tool",
     install: async (haft, { run, ...config }) => {
       const execute = (_callId: string, params: { text: string }) => run!(params, undefined as never);
-      const [tool] = await haft.use({
+      const [tool] = await haft.tools.install({
         manifest: { id: "notes", tools: [config.name] },
         register: (api) => void api.registerTool({ ...config, execute } as unknown as AgentTool),
       });
@@ -198,7 +198,7 @@ const ENTRANCES: readonly Entrance[] = [
       world.asks = true;
       const requested = await haft.execute(name, input, options);
       denied.push(...deniedLater);
-      return requested.status === "pending" ? haft.approve(requested.pending.id) : requested;
+      return requested.status === "pending" ? haft.approvals.approve(requested.pending.id) : requested;
     },
   },
   // A client that gave up before sends nothing, so that there the call is stopped as a host would do it.
@@ -322,7 +322,7 @@ function readPasses(events: readonly ToolEvent[]): { callId: string; ending: str
 /** Holds after whatever a test did: what was told in events and what is in the log are the same calls. */
 async function expectRecorded({ haft }: World, result: ToolResult): Promise<void> {
   const passes = readPasses(haft.recorded.all);
-  const log = await haft.log.recent();
+  const log = await haft.calls.log.recent();
   expect(log.map(({ callId, status }) => ({ callId, ending: status }))).toEqual(passes);
   expect(log).toContainEqual(
     expect.objectContaining({
@@ -392,7 +392,7 @@ describe.each(ENTRANCES.map((entrance) => [entrance.name, entrance] as const))("
     await called;
     expect(world.runs).toHaveLength(1);
     expectTrueEnd(result, isKnown && !entrance.isStopped);
-    const codes = (await haft.log.recent()).map(({ toolName, errorCode }) => toolName === "keep" && errorCode);
+    const codes = (await haft.calls.log.recent()).map(({ toolName, errorCode }) => toolName === "keep" && errorCode);
     expect(codes.filter((code) => code && code !== "unknown_outcome")).toEqual([]);
     end();
     await haft.clock.advance(60_000);
@@ -408,7 +408,7 @@ describe.each(ENTRANCES.map((entrance) => [entrance.name, entrance] as const))("
     await expectRecorded(world, result);
     // Only `*` denies the chain and the calling tool as well, so that the target is not even asked for.
     if (entry === "*") return;
-    expect(await world.haft.log.recent()).toContainEqual(
+    expect(await world.haft.calls.log.recent()).toContainEqual(
       expect.objectContaining({ toolName: "keep", status: "failed", errorCode: "denied" }),
     );
   });
@@ -553,11 +553,11 @@ describe.each(ENTRANCES.map((entrance) => [entrance.name, entrance] as const))(
       const result = await call(world);
       const id = result.status === "pending" ? result.pending.id : "";
       for (const answer of MALFORMED) {
-        await expect(world.haft.approvals.answer(id, answer as never)).rejects.toThrow(/answer/i);
+        await expect(world.haft.approvals.save(id, answer as never)).rejects.toThrow(/answer/i);
       }
       for (const answer of [{ approved: false }, ...MALFORMED.slice(0, 4), { approve: true }]) {
-        await expect(world.haft.approve(id, answer as never)).rejects.toThrow(/answer/i);
-        await expect(world.haft.deny(id, "no", answer as never)).rejects.toThrow(/answer/i);
+        await expect(world.haft.approvals.approve(id, answer as never)).rejects.toThrow(/answer/i);
+        await expect(world.haft.approvals.deny(id, "no", answer as never)).rejects.toThrow(/answer/i);
       }
       expect(world.runs).toEqual([]);
       expect(await world.haft.approvals.list("pending")).toHaveLength(1);
@@ -568,15 +568,18 @@ describe.each(ENTRANCES.map((entrance) => [entrance.name, entrance] as const))(
       const result = await call(world);
       const id = result.status === "pending" ? result.pending.id : "";
       expect((await world.haft.approvals.get(id))?.unseen).toMatch(/^Not shown: .*bytes/);
-      await expect(world.haft.approve(id, "ada")).rejects.toThrow(/confirmUnshown/);
-      await expect(world.haft.approvals.answer(id, { approved: true })).rejects.toThrow(/confirmUnshown/);
+      await expect(world.haft.approvals.approve(id, "ada")).rejects.toThrow(/confirmUnshown/);
+      await expect(world.haft.approvals.save(id, { approved: true })).rejects.toThrow(/confirmUnshown/);
       expect(world.runs).toEqual([]);
       expect(await world.haft.approvals.list("pending")).toHaveLength(1);
       // A worker and a client end it later.
-      const ran = await world.haft.approve(id, { by: "ada", confirmUnshown: true });
+      const ran = await world.haft.approvals.approve(id, { by: "ada", confirmUnshown: true });
       expect(ran).toMatchObject({ status: expect.stringMatching(/^(?:completed|pending)$/), toolName: "keep" });
       await until(() => world.runs.length > 0);
-      await Promise.allSettled([world.haft.approve(id, { confirmUnshown: true }), world.haft.approve(id)]);
+      await Promise.allSettled([
+        world.haft.approvals.approve(id, { confirmUnshown: true }),
+        world.haft.approvals.approve(id),
+      ]);
       expect(world.runs).toEqual([{ text: "hello" }]);
     });
 
@@ -603,7 +606,7 @@ describe.each(ASKING)("a tool that asks, through %s,", (_name, entrance) => {
 
   test("does not run, is pending, and shows its question", async () => {
     const { world, result } = await ask();
-    expect(result).toMatchObject({ status: "pending", success: false, pending: { kind: "approval" } });
+    expect(result).toMatchObject({ status: "pending", pending: { kind: "approval" } });
     expect(world.runs).toEqual([]);
     expect(await world.haft.approvals.list("pending")).toMatchObject([
       { id: idOf(result), toolName: "keep", input: { text: "hello" }, state: "pending" },
@@ -614,34 +617,37 @@ describe.each(ASKING)("a tool that asks, through %s,", (_name, entrance) => {
   test("runs exactly once after yes, with the input that was shown", async () => {
     const { world, result } = await ask();
     Object.assign(world.input as object, { text: "something else" });
-    const ran = await world.haft.approve(idOf(result), "ada");
+    const ran = await world.haft.approvals.approve(idOf(result), "ada");
     expect(ran).toMatchObject({ status: "completed", toolName: "keep" });
     expect(world.runs).toEqual([{ text: "hello" }]);
-    expect(await world.haft.approve(idOf(result))).toMatchObject({ status: "completed", toolName: "keep" });
-    await expect(world.haft.deny(idOf(result))).rejects.toThrow(/already approved/);
+    expect(await world.haft.approvals.approve(idOf(result))).toMatchObject({ status: "completed", toolName: "keep" });
+    await expect(world.haft.approvals.deny(idOf(result))).rejects.toThrow(/already approved/);
     expect(world.runs).toHaveLength(1);
     await expectRecorded(world, ran);
   });
 
   test("runs once when two people say yes at the same time", async () => {
     const { world, result } = await ask();
-    await Promise.allSettled([world.haft.approve(idOf(result), "ada"), world.haft.approve(idOf(result), "bob")]);
+    await Promise.allSettled([
+      world.haft.approvals.approve(idOf(result), "ada"),
+      world.haft.approvals.approve(idOf(result), "bob"),
+    ]);
     expect(world.runs).toHaveLength(1);
   });
 
   test("never runs after no, and the reason is told", async () => {
     const { world, result } = await ask();
-    const denied = await world.haft.deny(idOf(result), "not on a Friday");
+    const denied = await world.haft.approvals.deny(idOf(result), "not on a Friday");
     expectFailed(denied, "approval_denied");
     expect(denied.status === "failed" && denied.error.message).toContain("not on a Friday");
-    await expect(world.haft.approve(idOf(result))).rejects.toThrow(/already denied/);
+    await expect(world.haft.approvals.approve(idOf(result))).rejects.toThrow(/already denied/);
     expect(world.runs).toEqual([]);
     await expectRecorded(world, denied);
   });
 
   test("with a cut preview, is not approved for a session by a plain yes", async () => {
     const { world, result } = await ask(CUT);
-    await expect(world.haft.approve(idOf(result), { scope: "session" })).rejects.toThrow(/confirmUnshown/);
+    await expect(world.haft.approvals.approve(idOf(result), { scope: "session" })).rejects.toThrow(/confirmUnshown/);
     expect(world.runs).toEqual([]);
   });
 
@@ -658,7 +664,7 @@ describe.each(ASKING)("a tool that asks, through %s,", (_name, entrance) => {
   test("does not run after yes when it was denied in the meantime", async () => {
     const { world, result } = await ask();
     world.denied.push("keep");
-    const refused = await world.haft.approve(idOf(result));
+    const refused = await world.haft.approvals.approve(idOf(result));
     expectFailed(refused, "denied");
     expect(world.runs).toEqual([]);
     await expectRecorded(world, refused);
@@ -708,7 +714,7 @@ describe.each(TO_BUILT_IN)("the built-in %s, through %s,", (_tool, _entrance, to
     });
     const { name, input, otherInput } = tool;
     const happened = (): boolean => existsSync(join(folder, "effect.txt"));
-    const target = haft.registry.get(name)!;
+    const target = haft.tools.registry.get(name)!;
     return { haft, target, name, input, otherInput, options: {}, denied, asks: true, runs: [], happened };
   }
 
@@ -718,7 +724,7 @@ describe.each(TO_BUILT_IN)("the built-in %s, through %s,", (_tool, _entrance, to
     const result = await entrance.call(world);
     expectFailed(result, "denied");
     expect(world.happened()).toBe(false);
-    expect(world.haft.toLLMTools().map(({ name }) => name)).not.toContain(tool.name);
+    expect(world.haft.tools.definitions().map(({ name }) => name)).not.toContain(tool.name);
     await expectRecorded(world, result);
   });
 
@@ -740,7 +746,7 @@ describe.each(TO_BUILT_IN)("the built-in %s, through %s,", (_tool, _entrance, to
     expect(question).toMatchObject({ toolName: tool.name, summary: { subject: { text: expect.any(String) } } });
     // A person sees what would happen: the parts of a command, or a difference.
     expect(question?.summary?.steps ?? question?.preview?.content).not.toHaveLength(0);
-    const ran = await world.haft.approve(question!.id, "ada");
+    const ran = await world.haft.approvals.approve(question!.id, "ada");
     expect(ran).toMatchObject({ status: "completed", toolName: tool.name });
     expect(world.happened()).toBe(true);
     await expectRecorded(world, ran);
@@ -756,7 +762,7 @@ describe.each(TO_ASK_USER)("a question of ask_user, through %s,", (_name, entran
     const haft = createTestHaft({ code: {}, tools: createConversationTools() });
     const questions = [{ question: "Which one?", options: [{ label: "first" }, { label: "second" }] }];
     const input = { questions };
-    const target = haft.registry.get("ask_user")!;
+    const target = haft.tools.registry.get("ask_user")!;
     const common = { name: target.name, otherInput: { questions: [{ question: "Why?" }] }, options: {}, denied: [] };
     const world: World = { ...common, haft, target, input, asks: false, runs: [] };
     const result = await entrance.call(world);
@@ -767,10 +773,12 @@ describe.each(TO_ASK_USER)("a question of ask_user, through %s,", (_name, entran
   test("waits for an answer, and a yes is none", async () => {
     const { world, result, id } = await askUser();
     expect(result).toMatchObject({ status: "pending", pending: { kind: "question", id } });
-    await expect(world.haft.approve(id, "ada")).rejects.toThrow('choose one of "first", "second"');
-    await expect(world.haft.answer(id, [{ choices: ["third"] }], "ada")).rejects.toThrow('"third" is not one of');
+    await expect(world.haft.approvals.approve(id, "ada")).rejects.toThrow('choose one of "first", "second"');
+    await expect(world.haft.approvals.answer(id, [{ choices: ["third"] }], "ada")).rejects.toThrow(
+      '"third" is not one of',
+    );
     expect(await world.haft.approvals.list("pending")).toHaveLength(1);
-    const answered = await world.haft.answer(id, [{ choices: ["second"], text: "it is newer" }], "ada");
+    const answered = await world.haft.approvals.answer(id, [{ choices: ["second"], text: "it is newer" }], "ada");
     expect(answered).toMatchObject({
       status: "completed",
       content: [{ text: "The user answered:\n- Which one? → second (it is newer)" }],
@@ -781,7 +789,7 @@ describe.each(TO_ASK_USER)("a question of ask_user, through %s,", (_name, entran
 
   test("can be dismissed, and the model is asked to decide", async () => {
     const { world, id } = await askUser();
-    const dismissed = await world.haft.deny(id, "no time");
+    const dismissed = await world.haft.approvals.deny(id, "no time");
     expectFailed(dismissed, "no_answer");
     expect(dismissed.display).toMatch(/dismissed the question: no time. Decide yourself/);
     await expectRecorded(world, dismissed);
@@ -796,7 +804,7 @@ describe("an approval", () => {
     world.options = { id: "call_1", caller: { session: "s" } };
     const waiting = await entrance.call(world);
     if (waiting.status !== "pending") throw new Error(waiting.display);
-    await world.haft.approve(waiting.pending.id);
+    await world.haft.approvals.approve(waiting.pending.id);
     expect(await entrance.call(world)).toMatchObject({ status: "completed", toolName: "chain" });
     expect(world.runs).toHaveLength(1);
   });
@@ -821,7 +829,7 @@ describe("no way leads around the gate", () => {
 
   test("an agent's toolkit refuses what the registry knows but the agent was not given", async () => {
     const world = await enter(ENTRANCES[0]!);
-    const result = await world.haft.toolkit("searcher", []).execute("keep", { text: "hello" });
+    const result = await world.haft.tools.toolkit("searcher", []).execute("keep", { text: "hello" });
     expectFailed(result, "tool_not_found");
     expect(result.status === "failed" && result.error.message).toContain("not available in searcher's toolkit");
     expect(world.runs).toEqual([]);
@@ -856,7 +864,7 @@ describe("no way leads around the gate", () => {
     await world.haft.execute("outer", {}, { policy: { deny: ["keep"] } });
     await world.haft.execute("outer", {}, { mode: "plan" });
     expect(world.runs).toEqual([]);
-    const refused = (await world.haft.log.recent()).filter(({ toolName }) => toolName === "keep");
+    const refused = (await world.haft.calls.log.recent()).filter(({ toolName }) => toolName === "keep");
     expect(refused.map(({ errorCode }) => errorCode)).toEqual(["denied", "plan_mode"]);
   });
 

@@ -86,10 +86,10 @@ async function openWorld(): Promise<World> {
   const context = await begun;
   const roots = {
     haft,
-    registry: haft.registry,
+    registry: haft.tools.registry,
     tool: tools.safe,
     invocation: tools.safe.build({}),
-    toolkit: haft.toolkit("agent", ["safe", "danger"]),
+    toolkit: haft.tools.toolkit("agent", ["safe", "danger"]),
     context,
     call,
   };

@@ -89,7 +89,7 @@ async function haftWith(server) {
   const [tool] = await client.listTools();
   const caller = { serverName: "given", trusted: true, callTool: client.callTool.bind(client) };
   const haft = createHaft();
-  haft.registry.register(wrapMCPTool(tool, caller));
+  haft.tools.registry.register(wrapMCPTool(tool, caller));
   const call = () => haft.execute("mcp__given__add", INPUT);
   expectThree((await call()).content);
   return { call, close: () => client.disconnect() };

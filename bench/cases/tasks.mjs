@@ -46,7 +46,14 @@ async function play({ steps, manyTools = false }) {
     toolSearch: {},
     approver: async () => ({ approved: true }),
   });
-  const counts = { definitions: tokensOf(haft.toLLMTools()), calls: 0, results: 0, made: 0, extra: 0, unanswered: 0 };
+  const counts = {
+    definitions: tokensOf(haft.tools.definitions()),
+    calls: 0,
+    results: 0,
+    made: 0,
+    extra: 0,
+    unanswered: 0,
+  };
   let spill = "";
   const make = async ({ call, input, expect, image = false }) => {
     const text = JSON.stringify(input).replaceAll("{spill}", spill);

@@ -29,22 +29,22 @@ export async function run({ report, data }) {
   const others = makeTools(TOOLS - labelled.length).map((tool) => toTool(createTool, tool, toJsonSchema(tool)));
 
   const haft = createHaft({ tools: [...labelled, ...others], toolSearch: { store: storeOf(learnedByAll(sets)) } });
-  const indexMs = await timed(() => haft.search("warm"));
+  const indexMs = await timed(() => haft.tools.search("warm"));
   report({ case: "index of 10,000 tools", value: indexMs, unit: "ms", atMost: 300 });
   for (const { title, atLeast, questions } of sets) {
     const shares = questions.map(({ text, wanted }) => {
-      const hits = haft.search(text, { limit: FOUND }).map((tool) => tool.name);
+      const hits = haft.tools.search(text, { limit: FOUND }).map((tool) => tool.name);
       return wanted.filter((each) => hits.includes(each)).length / wanted.length;
     });
     const recall = shares.reduce((sum, share) => sum + share, 0) / shares.length;
     report({ case: `recall@${FOUND} among 10,000, ${title}`, value: recall, unit: "", atLeast });
   }
   const queries = sets.flatMap(({ questions }) => questions.map(({ text }) => text));
-  const best = queries.map((query) => min(() => haft.search(query, { limit: FOUND })));
+  const best = queries.map((query) => min(() => haft.tools.search(query, { limit: FOUND })));
   report({ case: "a query, median", value: median(best), unit: "µs wall", atMost: 300 });
   report({ case: "a query, 95th percentile", value: percentile(best, 0.95), unit: "µs wall", atMost: 1000 });
   const caller = { user: USER };
-  const learned = queries.map((query) => min(() => haft.search(query, { limit: FOUND, caller })));
+  const learned = queries.map((query) => min(() => haft.tools.search(query, { limit: FOUND, caller })));
   const title = `a query with ${MAX_QUESTIONS} past questions of each labelled tool, 95th percentile`;
   report({ case: title, value: percentile(learned, 0.95), unit: "µs wall", atMost: 1000 });
   const calls = [];
@@ -76,7 +76,7 @@ async function reportSet({ report, createHaft, createTool, set: { name: set, too
     const rows = [...past].map(([id, questions]) => ({ tool: nameOf.get(id), questions, uses: 1, lastUsedAt: 0 }));
     const haft = createHaft({ tools: own, toolSearch: { store: storeOf(rows) } });
     const idsOf = (text, limit) =>
-      haft.search(text, { limit, caller: { user: USER } }).map((tool) => names.get(tool.name));
+      haft.tools.search(text, { limit, caller: { user: USER } }).map((tool) => names.get(tool.name));
     return { haft, idsOf };
   };
   const rowsOf = (title, { recall5, recall10, ndcg10 }, atLeast) => {
@@ -159,10 +159,10 @@ function learnedByAll(sets) {
 /** What definitions cost with 200 tools: at first, and when some were found. The budget is filled, so it is small here. */
 async function reportTokens({ report, createHaft, few }) {
   const haft = createHaft({ tools: few, toolSearch: { core: ["tool_search"], budget: 3000 } });
-  const tokensOf = (options) => haft.tokens.count(JSON.stringify(haft.toLLMTools(options)));
+  const tokensOf = (options) => haft.settings.tokens.count(JSON.stringify(haft.tools.definitions(options)));
   const all = tokensOf({ budget: Infinity });
   const share = (tokens) => (1 - tokens / all) * 100;
-  report({ case: `${FEW} tools, all definitions (${haft.tokens.name})`, value: all, unit: "tokens" });
+  report({ case: `${FEW} tools, all definitions (${haft.settings.tokens.name})`, value: all, unit: "tokens" });
   report({ case: `${FEW} tools, spared at first`, value: share(tokensOf()), unit: "%", atLeast: 85 });
   await haft.execute("tool_search", { query: "refund a payment" });
   report({ case: `${FEW} tools, spared after a search`, value: share(tokensOf()), unit: "%", atLeast: 85 });

@@ -49,7 +49,7 @@ test("the direct client reaches the handlers of a runtime, and calls are those o
   await expect(client.tools.get("a/b ü?")).rejects.toMatchObject({ code: "not_found" });
   await expect(client.policy.show()).rejects.toMatchObject({ code: "not_here" });
   await client.calls.execute({ tool: "nothing" });
-  expect(await haft.log.recent()).toMatchObject([{ caller: { user: "ann" } }]);
+  expect(await haft.calls.log.recent()).toMatchObject([{ caller: { user: "ann" } }]);
   expect(await client.server.info()).toMatchObject({ parts: [], load: { running: 0 } });
 });
 

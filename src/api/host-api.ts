@@ -76,7 +76,7 @@ export class HostApi {
     const { haft } = host;
     this.#host = host;
     this.#options = options;
-    this.#clock = haft.clock;
+    this.#clock = haft.settings.clock;
     this.startedAt = this.#clock.now();
     this.feed = new EventFeed(this.startedAt, options.events);
     this.runner = new CallRunner(haft);
@@ -213,7 +213,7 @@ export class HostApi {
       },
       statistics: async () => {
         const { auditStatistics, createStatisticsApi } = await import("./handlers/statistics.ts");
-        const inMemory = (query: StatisticsQuery) => metrics.show(query, haft.getStats().callStats);
+        const inMemory = (query: StatisticsQuery) => metrics.show(query, haft.tools.stats().callStats);
         return createStatisticsApi(haft, store ? (query) => auditStatistics(store.audit, query) : inMemory);
       },
       events: async () => (await import("./handlers/events.ts")).createEventsApi(feed),
@@ -227,7 +227,7 @@ export class HostApi {
     if (store) {
       const { audit } = store;
       loaders.audit = async () =>
-        (await import("./handlers/audit.ts")).createAuditApi(audit, (name) => haft.registry.get(name));
+        (await import("./handlers/audit.ts")).createAuditApi(audit, (name) => haft.tools.registry.get(name));
       loaders.policy = async () => {
         const { createPolicyApi, pastCallsOf, ruleHitsOf, ruleLinesOf } = await import("./handlers/policy.ts");
         const file =

@@ -1,16 +1,49 @@
-import { type Approval, type ApprovalAnswer, type ApprovalState, toApproval } from "./approval.ts";
+import { type Approval, type ApprovalAnswer, type ApprovalState, type FollowOptions, toApproval } from "./approval.ts";
 import type { Caller } from "../core/call.ts";
+import { toolError } from "../core/error.ts";
+import type { UserAnswer } from "../core/questions/user-question.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Calls } from "./calls.ts";
 import { previewToText, type WholePreview } from "./shown-question.ts";
 import { storedResult } from "./stored-result.ts";
 
+/** Runs a call when its question is answered. */
+export interface AnswerRunner {
+  answer(id: string, answer: ApprovalAnswer): Promise<ToolResult>;
+  follow(id: string, options?: FollowOptions): Promise<ToolResult>;
+}
+
+/** The name of the person who answers, or more about the answer. */
+type Answerer = string | Pick<ApprovalAnswer, "by" | "via" | "rights">;
+
 /** Questions to people about calls, and their answers. A view of the stored calls. */
 export class Approvals {
   readonly #calls: Calls;
+  readonly #runner: AnswerRunner;
 
-  constructor(calls: Calls) {
+  constructor(calls: Calls, runner: AnswerRunner) {
     this.#calls = calls;
+    this.#runner = runner;
+  }
+
+  /** Approves a question, and runs the call that waits for it. A string is the name of the person who answers. */
+  async approve(id: string, answer?: string | Omit<ApprovalAnswer, "approved">): Promise<ToolResult> {
+    return this.#runner.answer(id, { ...answererOf(answer), approved: true });
+  }
+
+  /** Denies a question; the model gets the reason. */
+  async deny(id: string, reason?: string, answer?: Answerer): Promise<ToolResult> {
+    return this.#runner.answer(id, { ...answererOf(answer), approved: false, reason });
+  }
+
+  /** Answers the questions of a call of `ask_user`, in their order, and gives the result of the call. */
+  async answer(id: string, answers: readonly UserAnswer[], answer?: Answerer): Promise<ToolResult> {
+    return this.#runner.answer(id, { ...answererOf(answer), approved: true, answers });
+  }
+
+  /** Follows the call that waits for an approval to its end, whichever process runs it. */
+  follow(id: string, options?: FollowOptions): Promise<ToolResult> {
+    return this.#runner.follow(id, options);
   }
 
   /** Oldest first. Of ended approvals the last thousand. `answered`: all that are not pending. */
@@ -43,7 +76,7 @@ export class Approvals {
   }
 
   /** Stores an answer and runs nothing: the process whose caller waits runs the call, or a server. */
-  async answer(id: string, answer: ApprovalAnswer): Promise<Approval> {
+  async save(id: string, answer: ApprovalAnswer): Promise<Approval> {
     return toApproval(await this.#calls.answer(id, answer));
   }
 
@@ -78,4 +111,14 @@ export class Approvals {
   async cancel(id: string, note: string): Promise<void> {
     await this.#calls.cancel(id, note);
   }
+}
+
+function answererOf<Answer extends object>(answer: string | Answer | undefined): Answer | { by: string } | undefined {
+  if (typeof answer === "string") return { by: answer };
+  if (answer && "approved" in answer) {
+    throw toolError("invalid_input", 'The answer of approve() and deny() has no field "approved"', {
+      next: "Remove it, or use approvals.save().",
+    });
+  }
+  return answer;
 }

@@ -59,7 +59,7 @@ export const agents = defineCapability({
       reload: () => () => {
         value.forget();
         if (!hasAgents()) return;
-        for (const tool of tools) if (!runtime.registry.get(tool.name)) runtime.register(tool);
+        for (const tool of tools) if (!runtime.tools.registry.get(tool.name)) runtime.register(tool);
       },
       close: () => net.close(),
     };
@@ -173,7 +173,7 @@ class ConfiguredAgents implements HostAgents {
       model: languageModel,
       name,
       toolkit: new LiveToolkit(name, {
-        registry: haft.registry,
+        registry: haft.tools.registry,
         gate: runtimeGateOf(haft),
         holds: toolkit ? (tool) => isToolAllowed(tool, allowOnlyTools(toolkit)) : undefined,
       }),

@@ -8,7 +8,7 @@ import { type TrustStatus, trustStatus } from "../config/trust.ts";
 import type { AuditLog } from "../gate/audit-log.ts";
 import { STATE_FILES } from "../io/files/state-folder.ts";
 import { createUndo } from "../io/files/undo.ts";
-import { createHaft, reconfigure } from "../runtime.ts";
+import { createRuntime, reconfigure } from "../runtime.ts";
 import { retentionOf } from "../store/retention.ts";
 import { STORED_RULES } from "../store/stored-rules.ts";
 import { openStore } from "../store/store.ts";
@@ -140,9 +140,11 @@ export const runtime = defineCapability({
       ? new ProcessGuard({ clock, warn, record: (fact) => audit.append(fact) })
       : undefined;
     const versions = new PluginVersions(config, { options, user, clock });
-    const value = createHaft({
+    const value = createRuntime({
       ...live(config),
       approver: options.approver,
+      contextFor: options.contextFor,
+      decide: options.decide,
       workspace: files,
       spill: artifacts?.spill,
       rules,
@@ -162,8 +164,6 @@ export const runtime = defineCapability({
         enabled: !isPartial && configured.toolSearch.enabled !== false,
         store: toolUse,
       },
-      // Loaded by the first hook that posts.
-      post: async (...request) => (await import("../io/net/post-json.ts")).postJson(...request),
       requiresApproval(tool) {
         for (const capability of opened) {
           const reason = capability.requiresApproval?.(tool);

@@ -13,7 +13,7 @@ import type { AuditFact } from "../gate/audit-log.ts";
 import type { Approver } from "../gate/permit/approver.ts";
 import type { RuleSet } from "../gate/permit/rules/rule-set.ts";
 import type { SignInOptions } from "../mcp/client/oauth.ts";
-import type { Haft } from "../runtime.ts";
+import type { Haft, HaftOptions } from "../haft.ts";
 import type { ChannelKind } from "../tools/message/channel.ts";
 import type { AgentFor, CapabilityValues } from "./capability-values.ts";
 
@@ -23,6 +23,10 @@ export interface HostOptions extends Omit<LoadConfigOptions, "folder" | "require
   tools?: Iterable<Registrable>;
   /** Further stages of the gate. */
   middleware?: readonly Middleware[];
+  /** Makes the data of the host for calls that bring none. As in `createHaft`. */
+  contextFor?: HaftOptions["contextFor"];
+  /** Judges each call in this process, by its input. As in `createHaft`. */
+  decide?: HaftOptions["decide"];
   /** Asks a person about a call, and waits for the answer. */
   approver?: Approver;
   /** How long a call that needs an approval waits for it; `false`: not at all. Default: as configured. */

@@ -48,7 +48,7 @@ describe("a run", () => {
       role: "tool",
       content: [{ type: "tool-result", toolName: "add", output: { type: "text", value: "3" } }],
     });
-    expect(await haft.log.recent()).toMatchObject([{ toolName: "add", status: "completed" }]);
+    expect(await haft.calls.log.recent()).toMatchObject([{ toolName: "add", status: "completed" }]);
     expect(answer.context.pending()).toEqual([]);
     expect(answer.usage).toEqual({ inputTokens: 2, outputTokens: 2 });
   });
@@ -283,7 +283,7 @@ describe("an end", () => {
 
   test("a tool from elsewhere that claims to end the turn does not", async () => {
     const haft = createTestHaft();
-    haft.registry.register({
+    haft.tools.registry.register({
       ...add,
       origin: { type: "mcp", server: "elsewhere" },
       run: () => ({ content: "3", metadata: { endsTurn: true, allowedTools: ["nothing"] } }),
@@ -302,7 +302,7 @@ describe("an end", () => {
       stop: "error",
       error: { message: "disk full" },
     });
-    expect(await haft.log.recent()).toEqual([]);
+    expect(await haft.calls.log.recent()).toEqual([]);
   });
 });
 
@@ -345,7 +345,7 @@ describe("a call that is answered later", () => {
     const first = await agent.run("go");
     expect(first).toMatchObject({ stop: "pending" });
     const [waiting] = await haft.approvals.list();
-    const result = await haft.approve(waiting!.id);
+    const result = await haft.approvals.approve(waiting!.id);
     const late = [result];
     const second = await agent.run([], {
       messages: first.messages,
@@ -361,7 +361,7 @@ describe("a call that is answered later", () => {
     const haft = createTestHaft({ tools: [ask, add] as never });
     const approve = async () => {
       const [waiting] = await haft.approvals.list();
-      await haft.approve(waiting!.id);
+      await haft.approvals.approve(waiting!.id);
       return { calls: [{ name: "add", input: { a: 5, b: 5 } }] };
     };
     const both = {
@@ -380,11 +380,11 @@ describe("a call that is answered later", () => {
   const later = { ...add, mode: "background" as const };
   const deny = async (haft: TestHaft) => {
     const [waiting] = await haft.approvals.list();
-    await haft.deny(waiting!.id, "not today");
+    await haft.approvals.deny(waiting!.id, "not today");
   };
   const approve = async (haft: TestHaft) => {
     const [waiting] = await haft.approvals.list();
-    await haft.approve(waiting!.id);
+    await haft.approvals.approve(waiting!.id);
   };
   const endJob = async (haft: TestHaft) => {
     const [job] = await haft.jobs.list();
@@ -453,7 +453,7 @@ describe("a call that is answered later", () => {
     const [anns] = await haft.approvals.list();
     await haft.execute("ask", call.input, { id: call.id, caller: { user: "bob", agent: "agent" } });
     const bobs = (await haft.approvals.list()).find(({ id }) => id !== anns!.id);
-    await haft.approve(bobs!.id);
+    await haft.approvals.approve(bobs!.id);
     const second = await agent.run("Well?", { messages: first.messages, caller: { user: "ann" } });
     expect(second.messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
     expect(text(model.requests.at(-1)!.prompt.at(-1))).not.toContain("was pending");
@@ -526,7 +526,7 @@ describe("what a model is shown", () => {
 
   test("only the tools of its toolkit, and it can call no other", async () => {
     const haft = createTestHaft({ tools: [add, write] as never });
-    const toolkit = haft.toolkit("small", ["add"]);
+    const toolkit = haft.tools.toolkit("small", ["add"]);
     const { agent, model } = open([{ calls: [{ name: "write_it", input: { a: 1, b: 2 } }] }, { text: "ok" }], {
       haft,
       toolkit,
@@ -562,7 +562,7 @@ describe("a model that speaks text", () => {
     });
     const { messages } = await agent.run("go");
     expect(messages[2]).toMatchObject({ results: [{ status: "failed", toolName: "add" }] });
-    expect(await haft.log.recent()).toMatchObject([{ toolName: "add", status: "failed" }]);
+    expect(await haft.calls.log.recent()).toMatchObject([{ toolName: "add", status: "failed" }]);
   });
 });
 

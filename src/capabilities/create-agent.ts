@@ -78,7 +78,8 @@ export function createAgent(options: AgentOptions): Agent {
   checkKeys("createAgent", options, OPTION_KEYS);
   const { haft, name = "agent", limits = {}, prices } = options;
   checkKeys("`limits` of createAgent", limits, LIMIT_KEYS);
-  const { registry, clock } = haft;
+  const { registry } = haft.tools;
+  const { clock } = haft.settings;
   const gate = runtimeGateOf(haft);
   const toolkit = options.toolkit ?? new LiveToolkit(name, { registry, gate });
   return assembleAgent({
@@ -116,14 +117,14 @@ function modelOf({ model, format, dialect, maxOutputTokens, temperature, provide
 /** A tool that is not registered is restricted by the policy of the call only. */
 async function shownTools(haft: Haft, toolkit: AgentToolkit, to: ToolAudience): Promise<readonly AnyTool[]> {
   const { caller, mode, policy, loaded, about } = to;
-  await haft.readToolUse(caller);
-  const visible = new Set(haft.tools({ caller }));
+  await haft.tools.readUse(caller);
+  const visible = new Set(haft.tools.list({ caller }));
   const among = toolkit
     .list()
-    .filter((tool) => visible.has(tool) || haft.registry.get(tool.name) !== tool)
+    .filter((tool) => visible.has(tool) || haft.tools.registry.get(tool.name) !== tool)
     .filter((tool) => mode !== "plan" || tool.isReadOnly)
     .filter((tool) => policy.every((layer) => isToolAllowed(tool, layer)));
-  return haft.shownTools({ among, caller, mode, loaded, about }).tools;
+  return haft.tools.shown({ among, caller, mode, loaded, about }).tools;
 }
 
 async function promptOf(options: AgentOptions, view: PromptView): Promise<string> {
@@ -137,8 +138,8 @@ async function promptOf(options: AgentOptions, view: PromptView): Promise<string
     tools,
     dialect,
     mode,
-    workspace: options.workspace ?? haft.folder,
-    today: new Date(haft.clock.now()).toISOString().slice(0, 10),
+    workspace: options.workspace ?? haft.settings.folder,
+    today: new Date(haft.settings.clock.now()).toISOString().slice(0, 10),
     project: await project?.(),
     skills: hasSkills ? (await skills.list()).skills.filter(({ isForPeopleOnly }) => !isForPeopleOnly) : [],
     subagents: subagents?.(),

@@ -170,7 +170,7 @@ async function* watch(
 async function describe(job: Job, haft: Haft): Promise<JobInfo> {
   const { call, result, ...facts } = job;
   const { callId, toolName, caller, input } = call;
-  const { subject, risk } = summarizeCall(haft.registry.get(toolName), input);
+  const { subject, risk } = summarizeCall(haft.tools.registry.get(toolName), input);
   return {
     ...facts,
     callId,
@@ -185,7 +185,7 @@ async function describe(job: Job, haft: Haft): Promise<JobInfo> {
 
 async function waitOf(
   { state, attempt, runAt, call }: Job,
-  { approvals, registry }: Haft,
+  { approvals, tools: { registry } }: Haft,
 ): Promise<JobWait | undefined> {
   if (state === "delayed") return { type: attempt > 0 ? "retry" : "time", until: runAt };
   if (state === "queued") return { type: "worker" };

@@ -68,7 +68,7 @@ export async function findLateResult(
   { callId, toolName, pending }: EarlierCall,
   caller: Partial<Caller>,
 ): Promise<ToolResult | undefined> {
-  const known = await haft.findCall(callId, caller);
+  const known = await haft.calls.find(callId, caller);
   if (known) return known.status === "pending" ? undefined : known;
   if (!pending) return undefined;
   if (pending.kind === "job") {
@@ -79,8 +79,8 @@ export async function findLateResult(
   if (approval?.call.state !== "ended") return undefined;
   // A program gets the result from the call that it made, continues, and reports its own end.
   if (toolName === "run_code") {
-    void haft.recover().catch(() => undefined);
+    void haft.calls.recover().catch(() => undefined);
     return undefined;
   }
-  return { ...(await haft.follow(pending.id)), callId };
+  return { ...(await haft.approvals.follow(pending.id)), callId };
 }

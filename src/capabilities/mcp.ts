@@ -42,7 +42,7 @@ export const mcp = defineCapability({
     const questions = createQuestions(config, { store, clock });
     const net = openNamedNet(config, env);
     const hub = createMcpHub({
-      registry: runtime.registry,
+      registry: runtime.tools.registry,
       servers: connectsMcp ? config.mcpServers : [],
       pins: store.pins,
       signIn: { ...mcpSignIn, tokens: store.signIns },
@@ -55,7 +55,8 @@ export const mcp = defineCapability({
     });
     const resourceTools = createResourceTools(resourceServers(hub));
     const addResourceTools = (): void => {
-      for (const tool of resourceTools) if (!runtime.registry.get(tool.name)) runtime.registry.register(tool);
+      for (const tool of resourceTools)
+        if (!runtime.tools.registry.get(tool.name)) runtime.tools.registry.register(tool);
     };
     const running = new Map<string, McpServerConfig>(config.mcpServers.map((server) => [server.name, server]));
     const entries = new ServerEntries({

@@ -275,7 +275,7 @@ class Recovery {
 
   async #run(): Promise<void> {
     try {
-      await this.#haft.recover();
+      await this.#haft.calls.recover();
     } catch (error) {
       if (!this.#hasWarned && !this.#isClosed) this.#warn(`Waiting calls were not resumed: ${String(error)}`);
       this.#hasWarned = true;

@@ -59,7 +59,7 @@ export const plugins = defineCapability({
         // A policy names a plugin by its id: another one would get its rights.
         if (ids.has(id)) throw new Error("another plugin has this id");
         ids.add(id);
-        const tools = await runtime.use(opened.value.plugin);
+        const tools = await runtime.tools.install(opened.value.plugin);
         if (opened.value.isRemote) markRemote(tools);
         versions.bind(opened.value.version, tools);
       } catch (error) {

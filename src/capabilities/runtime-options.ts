@@ -6,7 +6,7 @@ import { errorMessage } from "../core/error.ts";
 import { MODES_WITHOUT_TRUST } from "../config/trust-items.ts";
 import { isAtLeastAsStrict, RuleSet } from "../gate/permit/rules/rule-set.ts";
 import type { RuleList, RuleSource } from "../gate/permit/rules/rule.ts";
-import type { HaftOptions } from "../runtime.ts";
+import type { RuntimeOptions } from "../runtime.ts";
 
 /** The settings of the configuration files as options of a runtime. */
 export function configuredOptions({ value, sources }: LoadedConfig) {
@@ -42,7 +42,7 @@ export function configuredOptions({ value, sources }: LoadedConfig) {
       learnFrom: toolSearch.learnFrom,
     },
     approvalWaitMs: approvals.waitMs,
-  } satisfies HaftOptions;
+  } satisfies RuntimeOptions;
 }
 
 /**

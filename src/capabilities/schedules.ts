@@ -68,7 +68,7 @@ async function check(
 ): Promise<void> {
   const { caller, mode, policy = [] } = authority;
   const { tool: name, verdict } = await haft.policy.explain(toolName, input, { caller, mode });
-  const tool = haft.registry.get(name);
+  const tool = haft.tools.registry.get(name);
   if (tool?.name === "cron") {
     throw toolError("denied", "A schedule cannot create or change schedules", { next: "Schedule the call itself." });
   }
@@ -94,11 +94,11 @@ async function resultOf(
     const job = await haft.jobs.get(pending.id);
     return job && !hasEnded(job) ? "open" : job?.result;
   }
-  const known = await haft.findCall(callId, { ...caller, task: caller.task ?? scheduleId });
+  const known = await haft.calls.find(callId, { ...caller, task: caller.task ?? scheduleId });
   if (known) return known.status === "pending" ? "open" : known;
   const approval = pending && isForPerson(pending) ? await haft.approvals.get(pending.id) : undefined;
   if (!approval) return undefined;
-  return approval.call.state === "ended" ? haft.follow(approval.id) : "open";
+  return approval.call.state === "ended" ? haft.approvals.follow(approval.id) : "open";
 }
 
 const MAX_UPCOMING = 5;
@@ -130,7 +130,8 @@ export function createSchedulesApi({
   const describe = async ({ revision: _revision, ...schedule }: Schedule): Promise<ScheduleInfo> => {
     const [lastRun] = await all.runs(schedule.id, { limit: 1 }).catch(() => []);
     const { target } = schedule;
-    const call = target.type === "call" ? summarizeCall(haft.registry.get(target.toolName), target.input) : undefined;
+    const call =
+      target.type === "call" ? summarizeCall(haft.tools.registry.get(target.toolName), target.input) : undefined;
     return {
       // The schema's types are not readonly.
       ...(schedule as Omit<ScheduleInfo, "upcoming">),

@@ -49,7 +49,7 @@ test("a session whose call is held by a question is waiting, in every process, w
       questions: [{ toolName: "write", subject: { type: "path", text: "note.txt" }, risk: "medium" }],
       family: [{ key }],
     });
-    await watcher.haft.approvals.answer(session.questions[0]!.approvalId, { approved: true, by: "bob" });
+    await watcher.haft.approvals.save(session.questions[0]!.approvalId, { approved: true, by: "bob" });
     await vi.waitFor(async () => expect((await watcher.sessions.get(key))?.state).toBe("idle"), 10_000);
     expect(await watcher.sessions.get(key)).toMatchObject({
       questions: [],

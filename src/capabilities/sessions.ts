@@ -53,7 +53,7 @@ export const sessions = defineCapability({
         return config.value.sessions.maxChildren;
       },
       sessions: opened,
-      shareTaint: runtime.taint.share,
+      shareTaint: runtime.policy.taint.share,
       environmentOf,
     });
     const closing = new CloseStack();
@@ -94,7 +94,7 @@ function restore(environments: SessionEnvironments, key: string, kept: Readonly<
   for (const [name, value] of entries) if (overlay.get(name) === undefined) overlay.set(name, value);
 }
 
-async function openQuestions(caller: Caller, { approvals, registry }: Haft): Promise<SessionQuestion[]> {
+async function openQuestions(caller: Caller, { approvals, tools: { registry } }: Haft): Promise<SessionQuestion[]> {
   const open = await approvals.listOpen(caller);
   return open.map(({ id, callId, toolName, input, summary, askedAt }) => {
     const { subject, risk } = summary ?? summarizeCall(registry.get(toolName), input);

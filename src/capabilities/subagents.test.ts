@@ -25,7 +25,7 @@ function open(child: LanguageScript, options: Parameters<typeof createTestHaft>[
     skills: { load: missing, read: missing },
     agents,
   });
-  haft.registry.registerMany(tools);
+  haft.tools.registry.registerMany(tools);
   const ask = { name: "call_subagent", input: { agent_name: "child", instruction: "go" } };
   return {
     haft,

@@ -128,7 +128,7 @@ export class InProcessHost {
     if (usesMcp(tool)) return this.#openWith(undefined, true);
     // Most calls are of tools that every host has. No plugin can take the name of one, and each starts a process.
     const host = await this.#openWith([], false);
-    const found = host.haft.registry.get(tool);
+    const found = host.haft.tools.registry.get(tool);
     if (found?.origin.type === "builtin" && !usesMcp(found.name)) return host;
     await host.close();
     // A tool of a plugin may call any other.

@@ -36,7 +36,7 @@ async function start(env: Record<string, string>, host = "127.0.0.1") {
 /** As `haft token create` does. */
 async function saveToken(): Promise<void> {
   const host = await openHaft(folder, { env: { XDG_CONFIG_HOME: home, HAFT_STATE_DIR: join(home, "state") } });
-  const { clock } = host.haft;
+  const { clock } = host.haft.settings;
   await issueToken(openTokensOnUse(host.store.database, clock), clock, {
     name: "reader",
     scopes: ["read"],

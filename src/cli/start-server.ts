@@ -163,7 +163,7 @@ export async function openServerTokens(
   host: HaftHost,
   configured: string | undefined,
 ): Promise<{ tokens: TokenStore; localToken: string }> {
-  const { clock } = host.haft;
+  const { clock } = host.haft.settings;
   const own = new MemoryTokenStore();
   const stored = openTokensOnUse(host.store.database, clock);
   /** Sessions that were opened with a token of this process end with it too. */

@@ -44,8 +44,8 @@ describe("plugins of a folder", () => {
     const { plugins, failures } = await loadPlugins(await folders.load());
     expect(failures).toEqual([]);
     const haft = createHaft();
-    for (const each of plugins) await haft.use(each.plugin);
-    expect(haft.tools().map(({ name, origin }) => [name, origin])).toEqual([
+    for (const each of plugins) await haft.tools.install(each.plugin);
+    expect(haft.tools.list().map(({ name, origin }) => [name, origin])).toEqual([
       ["acme_tool", { type: "plugin", plugin: "acme" }],
       ["typed_tool", { type: "plugin", plugin: "typed" }],
     ]);
@@ -95,7 +95,7 @@ describe("plugins of a folder", () => {
       "~/.config/haft/p/index.js": plugin("p", "tool"),
     });
     const { plugins } = await loadPlugins(await folders.load());
-    await expect(createHaft().use(plugins[0]!.plugin)).rejects.toThrow(
+    await expect(createHaft().tools.install(plugins[0]!.plugin)).rejects.toThrow(
       'registers "tool", which its manifest does not list',
     );
   });

@@ -10,7 +10,7 @@ import { isPluginPath, resolveModule } from "./code-digests.ts";
 import type { ConfigOriginName, ConfigSource } from "./sources.ts";
 
 export interface LoadedPlugins {
-  /** For `haft.use`. */
+  /** For `haft.tools.install`. */
   plugins: { plugin: Plugin; reference: PluginReference }[];
   /** Plugins that could not be loaded. The others were. */
   failures: { reference: PluginReference; message: string }[];

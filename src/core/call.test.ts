@@ -17,7 +17,7 @@ async function keep(options: CallOptions): Promise<{ data: CallData; kept: Retur
   const haft = createTestHaft({ tools: [tool] });
   expect(await haft.execute("look", { at: "it" }, options)).toMatchObject({ status: "completed" });
   if (!data) throw new Error("It did not run.");
-  return { data, kept: fromCallData(data, haft.registry) };
+  return { data, kept: fromCallData(data, haft.tools.registry) };
 }
 
 test("a call keeps every option that can be stored, its id and its caller, and nothing of its process", async () => {

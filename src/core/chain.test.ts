@@ -77,7 +77,7 @@ describe("a chain", () => {
     const { haft, chain } = recordingTools();
     chain({ tool: "add" }, { tool: "double" });
     await haft.execute("chain", { n: 1 }, { id: "c", caller: { user: "u" } });
-    expect(await haft.log.recent()).toMatchObject([
+    expect(await haft.calls.log.recent()).toMatchObject([
       { callId: "c/1", parentId: "c", toolName: "add", caller: { user: "u" } },
       { callId: "c/2", parentId: "c", toolName: "double" },
       { callId: "c", toolName: "chain" },
@@ -142,7 +142,7 @@ describe("a chain", () => {
     expect(runs).toEqual(["add 1"]);
     const again = await haft.execute("chain", { n: 1 }, { id: "c", caller: { session: "s" } });
     expect(again).toMatchObject({ status: "pending", pending: first.status === "pending" ? first.pending : {} });
-    await haft.approve(first.status === "pending" ? first.pending.id : "");
+    await haft.approvals.approve(first.status === "pending" ? first.pending.id : "");
     expect(runs).toEqual(["add 1", "careful 2"]);
     expect(await haft.execute("chain", { n: 1 }, { id: "c", caller: { session: "s" } })).toMatchObject({
       status: "completed",
@@ -155,7 +155,7 @@ describe("a chain", () => {
     const { haft, chain, runs } = recordingTools();
     chain({ tool: "careful" }, { tool: "double" });
     const first = await haft.execute("chain", { n: 1 }, { id: "c", caller: { session: "s" } });
-    await haft.approvals.answer(first.status === "pending" ? first.pending.id : "", {
+    await haft.approvals.save(first.status === "pending" ? first.pending.id : "", {
       approved: false,
       reason: "not today",
     });

@@ -193,10 +193,10 @@ describe("build", () => {
     const invocation = subject.build({ a: 1 });
     expect(invocation.tool).toBe(subject);
     expect(invocation.getDescription()).toBe("Add");
-    expect(haft.getStats().callStats).toEqual({});
+    expect(haft.tools.stats().callStats).toEqual({});
     const result = await invocation.execute({ id: "c" });
     expect(result).toMatchObject({ status: "pending", pending: { kind: "approval" } });
-    expect(await haft.log.recent()).toMatchObject([{ callId: "c", toolName: "add" }]);
+    expect(await haft.calls.log.recent()).toMatchObject([{ callId: "c", toolName: "add" }]);
   });
 
   test("says that an asynchronous schema needs execute", () => {
@@ -210,7 +210,7 @@ describe("execute of a tool", () => {
     const tool = make({ run: () => "ran" });
     const haft = createHaft({ tools: [tool], policy: { deny: ["subject"] } });
     expect(await tool.execute({})).toMatchObject({ error: { code: "denied" } });
-    expect(await haft.log.recent()).toHaveLength(1);
+    expect(await haft.calls.log.recent()).toHaveLength(1);
   });
 
   test("runs through the default runtime's gate if it is not registered", async () => {

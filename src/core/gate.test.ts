@@ -32,7 +32,7 @@ test("only the runtime that a tool runs in can let it go", () => {
   const [first, second] = [createHaft({ tools: [tool] }), createHaft({ tools: [tool] })];
   unbindGate(tool, runtimeGateOf(second));
   expect(findGate(tool)).toBe(runtimeGateOf(first));
-  first.registry.unregister("look");
+  first.tools.registry.unregister("look");
   expect(findGate(tool)).toBeUndefined();
 });
 
@@ -100,7 +100,7 @@ test("a call that was kept as data goes on as what it was, with its verdict and 
     ...{ caller: { user: "ann", depth: 0 }, options: {}, toolkit: ["look"], idempotent: false },
     verdict: { decision: "allow", by: "rule", reason: "it is allowed" },
   };
-  const { registry } = createHaft({ tools: [make()] });
+  const { registry } = createHaft({ tools: [make()] }).tools;
   await continueCall(gate, registry, data, { kind: "job", id: "a1" });
   const [[name, input, options, binding]] = given as [[string, unknown, unknown, { scope: unknown }]];
   expect([name, input]).toEqual(["look@1.0.0", { a: 1 }]);

@@ -225,7 +225,7 @@ describe("a tool that misbehaves", () => {
     expect(isPlainJson(result)).toBe(true);
     await turn();
     expect(unhandled).toEqual([]);
-    expect(haft.load()).toEqual({ running: 0, waiting: 0 });
+    expect(haft.calls.load()).toEqual({ running: 0, waiting: 0 });
   });
 
   test("never affects concurrent calls, in any mixture", async () => {
@@ -250,7 +250,7 @@ describe("a tool that misbehaves", () => {
           const isHarmed = names[i] === "good" && result.details !== "good";
           expect(isHarmed).toBe(false);
         }
-        expect(haft.load()).toEqual({ running: 0, waiting: 0 });
+        expect(haft.calls.load()).toEqual({ running: 0, waiting: 0 });
         expect(await haft.execute("good")).toMatchObject({ status: "completed" });
         await clock.advance(0);
         expect(clock.refTimers).toBe(0);
@@ -325,7 +325,7 @@ describe("a tool that never settles", () => {
     await clock.advance(20_000);
     expect(result).toEqual(seen);
     expect(late).toEqual([false]);
-    expect(haft.getStats().callStats["late"]).toMatchObject({ count: 1, failures: 1, late: 1 });
+    expect(haft.tools.stats().callStats["late"]).toMatchObject({ count: 1, failures: 1, late: 1 });
     expect(unhandled).toEqual([]);
   });
 

@@ -50,7 +50,7 @@ describe("an unknown option is an error that names the nearest known one", () =>
     ["an MCP endpoint", () => createMcpEndpoint(haft, wrong({ describe: () => [], origin: [] })), /"origins"/],
     [
       "the manifest of a plugin",
-      () => haft.use({ manifest: wrong({ id: "p", tool: ["a"] }), register: () => {} }),
+      () => haft.tools.install({ manifest: wrong({ id: "p", tool: ["a"] }), register: () => {} }),
       /"tool".*"tools"/,
     ],
   ])("%s", async (_name, use, message) => {
@@ -77,7 +77,7 @@ describe("a call with an unknown option", () => {
   const ran: string[] = [];
   const tool = createTool({ ...base, run: (_input, { callId }) => void ran.push(callId) });
   const haft = createHaft({ tools: [tool] });
-  const toolkit = haft.toolkit("agent", ["ping"]);
+  const toolkit = haft.tools.toolkit("agent", ["ping"]);
 
   test.each<[string, object, RegExp]>([
     ["an option", { id: "1", modus: "plan" }, /"modus".*"mode"/],

@@ -172,7 +172,7 @@ describe("versions", () => {
     expect(registry.get("Read")?.name).toBe("read");
     expect(() => registryOf(make("cat"), one, two)).toThrow(/"cat"/);
     registry.preferVersion("read@2");
-    const [shown] = createHaft({ registry }).toLLMTools({ dialect: "claude" });
+    const [shown] = createHaft({ registry }).tools.definitions({ dialect: "claude" });
     expect(registry.get(shown!.name)).toBe(two);
   });
 
@@ -225,7 +225,7 @@ describe("a split", () => {
 
   test("gives a session one arm, names it in the result, and counts by arm", async () => {
     const haft = createHaft({ tools: arms() });
-    haft.registry.split("search", { "1": 1, "2": 1 });
+    haft.tools.registry.split("search", { "1": 1, "2": 1 });
     const seen = new Map<string, unknown>();
     for (let i = 0; i < 200; i++) {
       const session = `s${i % 50}`;
@@ -235,7 +235,7 @@ describe("a split", () => {
       expect(seen.get(session) ?? metadata.arm).toBe(metadata.arm);
       seen.set(session, metadata.arm);
     }
-    const { byArm, count } = haft.getStats().callStats["search"]!;
+    const { byArm, count } = haft.tools.stats().callStats["search"]!;
     expect(count).toBe(200);
     expect(byArm!["1"]!.count + byArm!["2"]!.count).toBe(200);
     expect(Math.min(byArm!["1"]!.count, byArm!["2"]!.count)).toBeGreaterThan(40);
@@ -244,7 +244,7 @@ describe("a split", () => {
   test("does not affect calls with a version or a tool object", async () => {
     const [first, second] = arms() as [AnyTool, AnyTool];
     const haft = createHaft({ tools: [first, second] });
-    haft.registry.split("search", { "2": 1 });
+    haft.tools.registry.split("search", { "2": 1 });
     expect((await haft.execute("search")).details).toBe(2);
     expect(await haft.execute("search@1")).toMatchObject({ details: 1 });
     expect((await haft.execute("search@1")).metadata.arm).toBeUndefined();
@@ -344,13 +344,13 @@ describe("the definitions for a model", () => {
 
   test("contain only read-only tools in plan mode", () => {
     const haft = createHaft({ registry });
-    expect(haft.toLLMTools().map(({ name }) => name)).toEqual(["read", "write", "exec"]);
-    expect(haft.toLLMTools({ mode: "plan" }).map(({ name }) => name)).toEqual(["read"]);
+    expect(haft.tools.definitions().map(({ name }) => name)).toEqual(["read", "write", "exec"]);
+    expect(haft.tools.definitions({ mode: "plan" }).map(({ name }) => name)).toEqual(["read"]);
   });
 
   test("have the names of its dialect, and calls with all of them are accepted", async () => {
     const haft = createHaft({ registry });
-    const [shown] = haft.toLLMTools({ dialect: "claude" });
+    const [shown] = haft.tools.definitions({ dialect: "claude" });
     expect(shown).toMatchObject({ name: "Read", parameters: { properties: { file_path: {} } } });
     for (const [name, input] of [
       ["Read", { file_path: "a" }],

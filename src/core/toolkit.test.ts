@@ -29,7 +29,7 @@ const whoami = createTool({
 
 function start() {
   const haft = createHaft({ tools: [read, write, whoami] });
-  return { haft, toolkit: haft.toolkit("writer", ["read", "whoami"]) };
+  return { haft, toolkit: haft.tools.toolkit("writer", ["read", "whoami"]) };
 }
 
 describe("an agent's toolkit", () => {
@@ -44,7 +44,7 @@ describe("an agent's toolkit", () => {
 
   test("throws for a wrong name", () => {
     const { haft } = start();
-    expect(() => haft.toolkit("x", ["raed"])).toThrow(/"raed".*Near: "read"/);
+    expect(() => haft.tools.toolkit("x", ["raed"])).toThrow(/"raed".*Near: "read"/);
   });
 
   test("runs its tools through the gate, with the agent as the caller", async () => {
@@ -53,7 +53,7 @@ describe("an agent's toolkit", () => {
     expect(await toolkit.execute("whoami", {}, { caller: { session: "s" } })).toMatchObject({
       details: { agent: "writer", session: "s" },
     });
-    expect(await haft.log.recent()).toMatchObject([{ toolName: "read", caller: { agent: "writer" } }, {}]);
+    expect(await haft.calls.log.recent()).toMatchObject([{ toolName: "read", caller: { agent: "writer" } }, {}]);
   });
 
   test("refuses a tool that only the registry has, with the known phrase, and records the call", async () => {
@@ -63,7 +63,7 @@ describe("an agent's toolkit", () => {
     expect(result.status === "failed" && result.error.message).toMatch(
       /^Tool 'write' not available in writer's toolkit/,
     );
-    expect(await haft.log.recent()).toMatchObject([{ toolName: "write", status: "failed" }]);
+    expect(await haft.calls.log.recent()).toMatchObject([{ toolName: "write", status: "failed" }]);
   });
 
   test("accepts more tools", async () => {
@@ -97,7 +97,7 @@ describe("an agent's toolkit", () => {
         run: (_i: unknown, c: ToolContext) => c.call("write"),
       }),
     );
-    const toolkit = haft.toolkit("narrow", ["proxy"]);
+    const toolkit = haft.tools.toolkit("narrow", ["proxy"]);
     expect(await toolkit.execute("proxy")).toMatchObject({ status: "failed", error: { code: "tool_not_found" } });
   });
 });

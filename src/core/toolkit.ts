@@ -3,7 +3,7 @@ import { gateOf } from "./gate.ts";
 import type { AnyTool } from "./tool.ts";
 
 /**
- * The tools of one agent. A name that is not in it is refused, also if the registry has it. `haft.toolkit()` makes one
+ * The tools of one agent. A name that is not in it is refused, also if the registry has it. `haft.tools.toolkit()` makes one
  * that runs in that runtime.
  */
 export class AgentToolkit implements ToolScope {

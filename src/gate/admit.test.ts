@@ -60,7 +60,7 @@ describe("the limits", () => {
     for (const name of ["a1", "a2", "b1", "b2"]) void stageOf.haft.execute(name[0]!, { name });
     await stageOf.clock.advance(0);
     expect([...stageOf.running]).toEqual(["a1", "a2", "b1"]);
-    expect(stageOf.haft.load()).toEqual({ running: 3, waiting: 1 });
+    expect(stageOf.haft.calls.load()).toEqual({ running: 3, waiting: 1 });
     await stageOf.end("a2");
     expect([...stageOf.running]).toEqual(["a1", "b1", "b2"]);
   });
@@ -126,7 +126,7 @@ describe("the limits", () => {
         next: expect.stringContaining("Wait for other calls"),
       },
     });
-    expect(haft.load()).toEqual({ running: 1, waiting: 2 });
+    expect(haft.calls.load()).toEqual({ running: 1, waiting: 2 });
   });
 
   test("refuse a call that waited too long, and it may be made again", async () => {
@@ -136,7 +136,7 @@ describe("the limits", () => {
     const waiting = haft.execute("work", { name: "second" }, { id: "again" });
     await clock.advance(1001);
     expect(await waiting).toMatchObject({ error: { code: "busy" } });
-    expect(haft.load()).toEqual({ running: 1, waiting: 0 });
+    expect(haft.calls.load()).toEqual({ running: 1, waiting: 0 });
     await end("first");
     const again = haft.execute("work", { name: "second" }, { id: "again" });
     await clock.advance(0);
@@ -164,7 +164,7 @@ describe("the limits", () => {
     const results = await haft.executeMany(calls);
     expect(results.map((result) => result.details)).toEqual(calls.map(({ input }) => input.i));
     expect(max).toBe(7);
-    expect(haft.load()).toEqual({ running: 0, waiting: 0 });
+    expect(haft.calls.load()).toEqual({ running: 0, waiting: 0 });
   });
 });
 
@@ -231,7 +231,7 @@ describe("locks", () => {
       status: "failed",
       error: { message: 'locks of "broken" threw: no idea' },
     });
-    expect(haft.load()).toEqual({ running: 0, waiting: 0 });
+    expect(haft.calls.load()).toEqual({ running: 0, waiting: 0 });
   });
 });
 
@@ -273,7 +273,7 @@ describe("a nested call", () => {
     await clock.advance(0);
     await end("leaf");
     expect(await call).toMatchObject({ status: "completed" });
-    expect(haft.load()).toEqual({ running: 0, waiting: 0 });
+    expect(haft.calls.load()).toEqual({ running: 0, waiting: 0 });
   });
 
   test("uses its parent's lock, and releases it", async () => {
@@ -352,7 +352,7 @@ describe("a nested call", () => {
     expect([...running]).toEqual(["b-of-first"]);
     await end("b-of-first");
     expect(codeOf(await first)).toBeUndefined();
-    expect(haft.load()).toEqual({ running: 0, waiting: 0 });
+    expect(haft.calls.load()).toEqual({ running: 0, waiting: 0 });
   });
 
   test("is refused as a deadlock if siblings hold each other's locks", async () => {

@@ -79,7 +79,7 @@ describe("a batch", () => {
       error: { message: expect.stringContaining('"build" (call b)'), data: { callId: "b" } },
     });
     expect(log).not.toContain("+test");
-    expect(await haft.log.recent()).toHaveLength(4);
+    expect(await haft.calls.log.recent()).toHaveLength(4);
   });
 
   test("refuses a cycle and the calls that wait for it, and runs the rest", async () => {

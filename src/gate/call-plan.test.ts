@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { createTool } from "../core/create-tool.ts";
 import type { ToolEvent } from "../core/events.ts";
-import { createHaft, type HaftOptions } from "../runtime.ts";
+import { createRuntime, type RuntimeOptions } from "../runtime.ts";
 
 /** A runtime whose tool was called once, so the plan of its plain calls is compiled. */
-async function start(options: HaftOptions = {}, config: object = {}) {
+async function start(options: RuntimeOptions = {}, config: object = {}) {
   let runs = 0;
   const add = createTool({
     name: "add",
@@ -14,7 +14,7 @@ async function start(options: HaftOptions = {}, config: object = {}) {
     run: () => ++runs,
     ...config,
   });
-  const haft = createHaft({ tools: [add], ...options });
+  const haft = createRuntime({ tools: [add], ...options });
   expect(await haft.execute("add")).toMatchObject({ status: "completed", details: 1 });
   expect(await haft.execute(add)).toMatchObject({ status: "completed", details: 2 });
   return { haft, add, runs: () => runs };
@@ -43,7 +43,7 @@ describe("a compiled plan does not outlive its policy", () => {
   });
 
   test("a grant for callers without a session applies at once, and a deny rule wins over it", async () => {
-    const haft = createHaft({
+    const haft = createRuntime({
       tools: [
         createTool({
           name: "rm",
@@ -85,7 +85,7 @@ describe("a compiled plan does not outlive its policy", () => {
 
   test("a name finds what the registry has now", async () => {
     const { haft, add, runs } = await start();
-    haft.registry.unregister("add");
+    haft.tools.registry.unregister("add");
     expect(await haft.execute("add")).toMatchObject({ error: { code: "tool_not_found" } });
     haft.register({ name: "add", description: "Another.", kind: "readonly", parameters: [], run: () => "other" });
     expect(await haft.execute("add")).toMatchObject({ details: "other" });
@@ -97,11 +97,11 @@ describe("a compiled plan does not outlive its policy", () => {
       parameters: [],
       run: () => "2",
     });
-    haft.registry.preferVersion("add@2");
+    haft.tools.registry.preferVersion("add@2");
     expect(await haft.execute("add")).toMatchObject({ details: "2", metadata: { version: "2.0.0" } });
-    haft.registry.split("add", { "1.0.0": 1, "2.0.0": 0 });
+    haft.tools.registry.split("add", { "1.0.0": 1, "2.0.0": 0 });
     expect(await haft.execute("add")).toMatchObject({ details: "other", metadata: { arm: "1.0.0" } });
-    haft.registry.endSplit("add");
+    haft.tools.registry.endSplit("add");
     expect(await haft.execute("add")).toMatchObject({ details: "2" });
     expect(await haft.execute(add)).toMatchObject({ status: "completed" });
     expect(runs()).toBe(3);
@@ -147,7 +147,7 @@ describe("a compiled plan does not outlive its policy", () => {
         return (await call("send", {})).status;
       },
     });
-    const haft = createHaft({ tools: [send, page, outer] });
+    const haft = createRuntime({ tools: [send, page, outer] });
     expect(await haft.execute("send")).toMatchObject({ status: "completed" });
     expect(await haft.execute("outer")).toMatchObject({ details: "pending" });
   });
@@ -158,8 +158,8 @@ describe("a compiled plan does not outlive its policy", () => {
       middleware: [{ name: "look", after: "permit", enter: (call) => void verdicts.push(call.verdict?.decision) }],
     });
     expect(verdicts).toEqual(["allow", "allow"]);
-    expect(await haft.log.recent()).toHaveLength(2);
-    expect(haft.getStats().callStats["add"]?.count).toBe(2);
+    expect(await haft.calls.log.recent()).toHaveLength(2);
+    expect(haft.tools.stats().callStats["add"]?.count).toBe(2);
   });
 
   test("a call that is invalid, refused or too late is recorded too", async () => {
@@ -167,7 +167,7 @@ describe("a compiled plan does not outlive its policy", () => {
     expect(await haft.execute("add", { wrong: 1 })).toMatchObject({ error: { code: "invalid_input" } });
     await haft.shutdown();
     expect(await haft.execute("add", { wrong: 1 })).toMatchObject({ error: { code: "shutdown" } });
-    expect((await haft.log.recent()).map(({ errorCode }) => errorCode)).toEqual([
+    expect((await haft.calls.log.recent()).map(({ errorCode }) => errorCode)).toEqual([
       undefined,
       undefined,
       "invalid_input",
@@ -192,10 +192,10 @@ test("a tool whose schema cannot be described fails its calls, and nothing is th
     },
     validate: (value: unknown) => ({ value }),
   };
-  const haft = createHaft();
+  const haft = createRuntime({});
   haft.register({ name: "odd", description: "d", parameters, needsApproval: false, run: () => "ran" });
   for (const options of [undefined, { id: "1" }]) {
     expect(await haft.execute("odd", {}, options)).toMatchObject({ status: "failed" });
   }
-  expect(await haft.log.recent()).toHaveLength(2);
+  expect(await haft.calls.log.recent()).toHaveLength(2);
 });

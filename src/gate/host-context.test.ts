@@ -41,7 +41,7 @@ describe("the data of the host", () => {
     expect(asked).toMatchObject({ status: "pending" });
     const id = asked.status === "pending" ? asked.pending.id : "";
     expect((await haft.approvals.get(id))?.preview?.title).toBe("Refund 2 of strict");
-    expect(await haft.approve(id)).toMatchObject({ details: "strict: 2" });
+    expect(await haft.approvals.approve(id)).toMatchObject({ details: "strict: 2" });
     expect(ran).toEqual([
       ["acme", "1"],
       ["strict", "2"],
@@ -97,7 +97,7 @@ describe("the data of the host", () => {
     const ids: string[] = [];
     haft.on("permission_requested", ({ approvalId }) => ids.push(approvalId));
     await haft.execute("outer", {}, { context: { tenant: "strict" } });
-    expect(await haft.approve(ids[0]!)).toMatchObject({ details: "strict: 3" });
+    expect(await haft.approvals.approve(ids[0]!)).toMatchObject({ details: "strict: 3" });
   });
 
   test("go on with a job of this process, and a worker without them fails before the effect", async () => {
@@ -118,7 +118,7 @@ describe("the data of the host", () => {
     haft.on("*", (event) => seen.push(event));
     const context = { tenant: "strict", refund: () => secret, secret };
     const asked = await haft.execute("refund", { order: "5" }, { id: "r", context });
-    await haft.deny(asked.status === "pending" ? asked.pending.id : "");
+    await haft.approvals.deny(asked.status === "pending" ? asked.pending.id : "");
     await haft.execute("refund", { order: "6" }, { context: { ...context, tenant: "acme" } });
     expect(JSON.stringify(seen)).not.toContain(secret);
     await haft.shutdown();
@@ -142,7 +142,7 @@ describe("the data of the host", () => {
     const approve = async (id: string, contextFor?: () => unknown) => {
       const store = await openStore({ stateFolder: folder });
       const haft = createHaft({ tools: [refundTool(ran)], log: store.audit, calls: store.calls, contextFor });
-      const result = await haft.approve(id);
+      const result = await haft.approvals.approve(id);
       await haft.shutdown();
       await store.close();
       return result;

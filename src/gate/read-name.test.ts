@@ -17,7 +17,7 @@ test("a name of a megabyte is cut in results, events and the log", async () => {
   const names: string[] = [];
   haft.on("tool_call_requested", ({ toolName }) => void names.push(toolName));
   const { toolName } = await haft.execute("x".repeat(1_000_000));
-  const recorded = await haft.log.recent();
+  const recorded = await haft.calls.log.recent();
   for (const name of [toolName, ...names, ...recorded.map((record) => record.toolName)]) {
     expect(name.length).toBeLessThan(300);
   }

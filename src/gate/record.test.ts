@@ -73,7 +73,7 @@ describe("the events of a call", () => {
     const { haft, types } = start();
     const result = await haft.execute("careful", {}, { id: "c" });
     expect(types()).toEqual(["tool_call_requested", "permission_requested", "tool_call_pending"]);
-    await haft.approve(result.status === "pending" ? result.pending.id : "", "ann");
+    await haft.approvals.approve(result.status === "pending" ? result.pending.id : "", "ann");
     expect(types()).toEqual(["permission_resolved", "tool_call_started", "tool_call_completed"]);
   });
 
@@ -106,7 +106,7 @@ describe("the events of a call", () => {
   test("end only after the record can be read", async () => {
     const { haft } = start();
     const read: unknown[] = [];
-    haft.on("tool_call_completed", () => void read.push(...(haft.log.recent() as readonly unknown[])));
+    haft.on("tool_call_completed", () => void read.push(...(haft.calls.log.recent() as readonly unknown[])));
     await haft.execute("fine", {}, { id: "c" });
     await haft.execute("nothing at all");
     expect(read).toMatchObject([{ callId: "c", status: "completed" }]);
@@ -137,7 +137,7 @@ describe("the events of a call", () => {
         }),
       ],
     });
-    const emit = vi.spyOn(haft.registry.events, "emit");
+    const emit = vi.spyOn(haft.tools.registry.events, "emit");
     await haft.execute("fine");
     await haft.execute("nowhere");
     expect(emit).not.toHaveBeenCalled();
@@ -221,7 +221,7 @@ describe("the memory log", () => {
     const { haft } = start();
     await haft.execute("broken", {}, { id: "b", caller: { user: "u" } });
     await haft.execute("outer", {}, { id: "p" });
-    expect(await haft.log.recent()).toMatchObject([
+    expect(await haft.calls.log.recent()).toMatchObject([
       { callId: "b", toolName: "broken", status: "failed", errorCode: "failed", caller: { user: "u" } },
       { callId: "p/1", parentId: "p", toolName: "fine" },
       { callId: "p", toolName: "outer", status: "completed" },
@@ -247,7 +247,7 @@ describe("the statistics of a tool", () => {
     const all = Promise.all(Array.from({ length: 1000 }, (_, i) => haft.execute("timed", { ms: i + 1 })));
     await clock.advance(2000);
     await all;
-    const stats = haft.getStats().callStats["timed"]!;
+    const stats = haft.tools.stats().callStats["timed"]!;
     expect(stats).toMatchObject({ count: 1000, failures: 50, bytes: 950 * 6 + 50 * 2, late: 0 });
     expect(stats.avgDuration).toBeCloseTo(500.5, 6);
     expect(Math.abs(stats.p50 / 500 - 1)).toBeLessThan(0.1);
@@ -257,6 +257,6 @@ describe("the statistics of a tool", () => {
   test("put calls of tools that do not exist under one name", async () => {
     const { haft } = start();
     for (let i = 0; i < 5; i++) await haft.execute(`made_up_${i}`);
-    expect(haft.getStats().callStats).toMatchObject({ "(unknown)": { count: 5, failures: 5 } });
+    expect(haft.tools.stats().callStats).toMatchObject({ "(unknown)": { count: 5, failures: 5 } });
   });
 });

@@ -188,7 +188,7 @@ describe("a replay", () => {
       changedTools: [],
       isTorn: false,
     });
-    expect((await haft.log.recent()).every(({ status }) => status === "completed")).toBe(true);
+    expect((await haft.calls.log.recent()).every(({ status }) => status === "completed")).toBe(true);
   });
 
   it("ignores the order of keys, and repeats the last answer unless it is strict", async () => {

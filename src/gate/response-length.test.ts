@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createTool } from "../core/create-tool.ts";
-import { createHaft } from "../runtime.ts";
+import { createRuntime } from "../runtime.ts";
 
 const choice = z.enum(["concise", "detailed"]).default("concise");
 const tell = (name: string, parameters: z.ZodObject) =>
@@ -14,7 +14,7 @@ const tools = [
 ];
 
 test("the runtime's default is used by calls without a value, for tools that offer the choice", async () => {
-  const haft = createHaft({ tools, response: "detailed" });
+  const haft = createRuntime({ tools, response: "detailed" });
   const reported = async (name: string, input = {}) => (await haft.execute(name, input)).display;
   expect(await reported("report")).toBe('{"response":"detailed"}');
   expect(await reported("report", { response: "concise" })).toBe('{"response":"concise"}');
@@ -24,5 +24,5 @@ test("the runtime's default is used by calls without a value, for tools that off
 });
 
 test("without a runtime default the tool's own applies", async () => {
-  expect((await createHaft({ tools }).execute("report", {})).display).toBe('{"response":"concise"}');
+  expect((await createRuntime({ tools }).execute("report", {})).display).toBe('{"response":"concise"}');
 });

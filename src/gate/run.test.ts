@@ -109,7 +109,7 @@ describe("a caller's signal", () => {
     expect(result).toMatchObject({ status: "failed", error: { code: "cancelled", actor: "caller" } });
     expect(runs).toBe(0);
     expect(types).toEqual(["tool_call_requested", "tool_call_failed"]);
-    expect(await haft.log.recent()).toHaveLength(1);
+    expect(await haft.calls.log.recent()).toHaveLength(1);
   });
 
   test("ends a waiting call, which leaves the queue", async () => {
@@ -118,10 +118,10 @@ describe("a caller's signal", () => {
     void haft.execute("subject");
     const controller = new AbortController();
     const waiting = haft.execute("subject", {}, { signal: controller.signal });
-    expect(haft.load()).toEqual({ running: 1, waiting: 1 });
+    expect(haft.calls.load()).toEqual({ running: 1, waiting: 1 });
     controller.abort();
     expect(await waiting).toMatchObject({ error: { code: "cancelled" } });
-    expect(haft.load()).toEqual({ running: 1, waiting: 0 });
+    expect(haft.calls.load()).toEqual({ running: 1, waiting: 0 });
     expect(runs).toBe(1);
   });
 
@@ -175,7 +175,7 @@ describe("an aborted tool", () => {
     const result = await call;
     expect(result).toMatchObject({ status: "failed", error: { code: "timeout" }, details: "half of it" });
     expect(textOf(result.content)).toContain("half of it");
-    expect(haft.getStats().callStats["subject"]).toMatchObject({ late: 0 });
+    expect(haft.tools.stats().callStats["subject"]).toMatchObject({ late: 0 });
   });
 
   test("that uses its signal but does not return is abandoned after that", async () => {
@@ -209,7 +209,7 @@ describe("an aborted tool", () => {
     await clock.advance(10_000);
     expect(result).toMatchObject({ status: "failed", error: { code: "timeout" } });
     expect(late).toEqual([{ succeeded: true, afterMs: 5000 }]);
-    expect(haft.getStats().callStats["subject"]).toMatchObject({ count: 1, failures: 1, late: 1 });
+    expect(haft.tools.stats().callStats["subject"]).toMatchObject({ count: 1, failures: 1, late: 1 });
   });
 });
 
@@ -238,7 +238,7 @@ describe("shutdown", () => {
     void haft.execute("deaf").then((result) => answers.push(result.status === "failed" && result.error.code));
     await clock.advance(1000);
     expect(answers).toEqual(["shutdown", "shutdown", "shutdown", "shutdown", "shutdown"]);
-    expect(haft.load()).toEqual({ running: 0, waiting: 0 });
+    expect(haft.calls.load()).toEqual({ running: 0, waiting: 0 });
     expect(clock.refTimers).toBe(0);
   });
 
@@ -246,7 +246,9 @@ describe("shutdown", () => {
     const { haft } = start(() => 1);
     void haft.shutdown();
     await haft.execute("subject");
-    expect(await haft.log.recent()).toMatchObject([{ toolName: "subject", status: "failed", errorCode: "shutdown" }]);
+    expect(await haft.calls.log.recent()).toMatchObject([
+      { toolName: "subject", status: "failed", errorCode: "shutdown" },
+    ]);
   });
 });
 

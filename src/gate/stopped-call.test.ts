@@ -79,13 +79,13 @@ describe.each(STOPS)("a tool with effects that is stopped by %s", (stop) => {
     const events: unknown[] = [];
     haft.on("tool_call_settled_late", ({ succeeded, result }) => void events.push({ succeeded, result }));
     expect(await stopped(stop, 3000)).toMatchObject({ error: { code: "unknown_outcome" } });
-    expect(await haft.log.recent()).toMatchObject([{ status: "failed", errorCode: "unknown_outcome" }]);
+    expect(await haft.calls.log.recent()).toMatchObject([{ status: "failed", errorCode: "unknown_outcome" }]);
     await clock.advance(20_000);
     const real = { callId: "one", status: "completed", details: "deployed", durationMs: 20_000 };
     expect(events).toMatchObject([{ succeeded: true, result: real }]);
     expect(corrected).toMatchObject([real]);
-    expect(await haft.log.recent()).toMatchObject([{ callId: "one", status: "completed" }]);
-    expect(haft.getStats().callStats["deploy"]).toMatchObject({ count: 1, late: 1 });
+    expect(await haft.calls.log.recent()).toMatchObject([{ callId: "one", status: "completed" }]);
+    expect(haft.tools.stats().callStats["deploy"]).toMatchObject({ count: 1, late: 1 });
   });
 
   test.each([

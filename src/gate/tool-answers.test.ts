@@ -49,7 +49,7 @@ describe("a tool that returns promises", () => {
     expect(asked).toMatchObject({ status: "pending", pending: { kind: "approval" } });
     expect(runs).toEqual([{ path: "a" }]);
     if (asked.status !== "pending") return;
-    expect(await haft.approve(asked.pending.id)).toMatchObject({ status: "completed" });
+    expect(await haft.approvals.approve(asked.pending.id)).toMatchObject({ status: "completed" });
     expect(runs).toEqual([{ path: "a" }, { path: "b" }]);
   });
 

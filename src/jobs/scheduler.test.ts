@@ -193,7 +193,7 @@ describe("a scheduler", () => {
     ]);
     const questions = await haft.approvals.list("pending");
     expect(questions).toHaveLength(1);
-    await haft.approve(questions[0]!.id);
+    await haft.approvals.approve(questions[0]!.id);
     expect(times).toHaveLength(1);
     expect(await scheduler.refresh((await store.open("s"))[0]!, (await store.get("s"))!)).toMatchObject({
       state: "failed",

@@ -57,7 +57,7 @@ describe("values that JSON does not have are made from what it has", () => {
     const asked = await haft.execute("pay", input, call);
     const id = asked.status === "pending" ? asked.pending.id : "";
     expect(JSON.stringify(await haft.approvals.get(id))).toContain("90071992547409930");
-    await haft.approvals.answer(id, { approved: true });
+    await haft.approvals.save(id, { approved: true });
     expect(await haft.execute("pay", input, call)).toMatchObject({ details: "bigint 90071992547409930 1" });
     await haft.shutdown();
   });

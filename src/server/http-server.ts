@@ -165,7 +165,7 @@ class ApiServer implements HttpServer {
     const { limits = {} } = options;
     const host: ApiHost = "haft" in target ? target : { haft: target };
     const { haft } = host;
-    const { clock } = haft;
+    const { clock } = haft.settings;
     const tokens = options.tokens ?? new MemoryTokenStore();
     const api = new HostApi(host, {
       handlers: { session: () => this.#loadSession(), ...options.api },
@@ -188,10 +188,10 @@ class ApiServer implements HttpServer {
     this.#load = new LoadControl(limits);
     this.#log = options.log && new RequestLog(options.log);
     this.#clients = new ClientTools({
-      registry: haft.registry,
+      registry: haft.tools.registry,
       onPending: (listener) => haft.on("tool_call_pending", ({ result }) => listener(result)),
       clock,
-      continueCall: (call, id) => continueCall(runtimeGateOf(haft), haft.registry, call, { kind: "client", id }),
+      continueCall: (call, id) => continueCall(runtimeGateOf(haft), haft.tools.registry, call, { kind: "client", id }),
       newId: () => `ask_${randomUUID()}`,
     });
     this.#server = this.#createServer();
@@ -253,12 +253,12 @@ class ApiServer implements HttpServer {
   }
 
   async issueToken(options: NewTokenOptions): Promise<string> {
-    return (await issueToken(this.#tokens, this.#haft.clock, options)).token;
+    return (await issueToken(this.#tokens, this.#haft.settings.clock, options)).token;
   }
 
   async loginUrl({ name = "owner", scopes = SCOPES }: { name?: string; scopes?: readonly Scope[] } = {}) {
     const { createLoginLink } = await import("../api/handlers/session.ts");
-    const { clock } = this.#haft;
+    const { clock } = this.#haft.settings;
     return (await createLoginLink({ tokens: this.#tokens, clock, url: this.url }, { name, scopes })).url;
   }
 
@@ -304,7 +304,7 @@ class ApiServer implements HttpServer {
     const { createSessionApi } = await import("../api/handlers/session.ts");
     return createSessionApi({
       tokens: this.#tokens,
-      clock: this.#haft.clock,
+      clock: this.#haft.settings.clock,
       cookieName: () => this.#cookieName(),
       isSecure: this.#options.tls !== undefined,
       wrongToken: this.#authenticator.wrongToken,

@@ -60,7 +60,7 @@ test("an open question runs after the answer: same input, caller, paths and tool
   const stateFolder = temporaryFolder();
   const before = await start(stateFolder, { works: false });
   const options = { id: "c1", caller: { session: "s", user: "ada" }, taskId: "t", allowedPaths: ["/tmp"] };
-  const asked = await before.haft.toolkit("agent", ["send"]).execute("post", { text: "hi" }, options);
+  const asked = await before.haft.tools.toolkit("agent", ["send"]).execute("post", { text: "hi" }, options);
   if (asked.status !== "pending") throw new Error(asked.display);
   const { id } = asked.pending;
   const asker = { ...caller, agent: "agent" };
@@ -76,7 +76,7 @@ test("an open question runs after the answer: same input, caller, paths and tool
   await before.store.database.run("UPDATE calls SET question = ? WHERE id = ?", [earlier, id]);
   await before.close();
   const after = await start(stateFolder, { works: false });
-  expect(await after.haft.approve(id, "ann")).toMatchObject({ status: "completed", callId: "c1" });
+  expect(await after.haft.approvals.approve(id, "ann")).toMatchObject({ status: "completed", callId: "c1" });
   expect(after.ran).toEqual([{ text: "hi", caller: asker, paths: ["/tmp"], nested: "failed" }]);
 });
 

@@ -51,7 +51,7 @@ const MIN_CHARACTERS = 22;
  * Creates a token and stores its hash. This is the only time that the token itself is returned.
  *
  * @example
- * const { token } = await issueToken(tokens, haft.clock, { name: "ann", scopes: ["call"] });
+ * const { token } = await issueToken(tokens, haft.settings.clock, { name: "ann", scopes: ["call"] });
  */
 export async function issueToken(
   store: TokenStore,

@@ -60,7 +60,7 @@ export async function playScript(
   const all: ToolResult[] = [];
   let results: ToolResult[] = [];
   for (let turnNumber = 1; ; turnNumber++) {
-    const turn = model.respond({ tools: haft.toLLMTools({ mode }), results });
+    const turn = model.respond({ tools: haft.tools.definitions({ mode }), results });
     if (!turn.calls || turn.calls.length === 0) return { text: turn.text ?? "", results: all };
     const calls = turn.calls.map((call, i) => ({ ...call, id: call.id ?? `turn${turnNumber}_${i + 1}` }));
     results = await haft.executeMany(calls, { mode, caller: { session } });

@@ -267,7 +267,7 @@ describe("a foreign name is the same tool for policy", () => {
 
   test("a tool that the policy hides is hidden under every name", async () => {
     const { haft } = open({ policy: { deny: ["run_shell_command"] } });
-    expect(haft.toLLMTools().map(({ name }) => name)).not.toContain("exec");
+    expect(haft.tools.definitions().map(({ name }) => name)).not.toContain("exec");
     expect(await haft.execute("exec", { command: "ls" })).toMatchObject({ status: "failed" });
   });
 });
@@ -280,7 +280,7 @@ describe("a patch that is typed into the shell", () => {
     expect(asked).toMatchObject({ status: "pending", toolName: "apply_patch" });
     const [pending] = await haft.approvals.list();
     expect(pending).toMatchObject({ toolName: "apply_patch" });
-    const done = await haft.approve(pending!.id);
+    const done = await haft.approvals.approve(pending!.id);
     expect(done).toMatchObject({ status: "completed", toolName: "apply_patch" });
     expect(readFileSync(join(folder, "sub/new.txt"), "utf8")).toBe("$HOME\n");
   });

@@ -121,7 +121,7 @@ describe.each(SYSTEMS)("a tool of $name", ({ name, package: packageName, folder,
       });
       const haft = createTestHaft();
       haft.register(adopt(foreign, { name: "pay" }));
-      expect(haft.registry.get("pay")).toMatchObject({ isReadOnly: false });
+      expect(haft.tools.registry.get("pay")).toMatchObject({ isReadOnly: false });
       expect(await haft.execute("pay", { to: 7 })).toMatchObject({
         status: "failed",
         error: { code: "invalid_input" },
@@ -131,7 +131,7 @@ describe.each(SYSTEMS)("a tool of $name", ({ name, package: packageName, folder,
       // Also tools of systems without a setting for it: nobody said what they do.
       if (first.status !== "pending") throw new Error(`It ran unasked: ${first.status}.`);
       expect(paid).toEqual([]);
-      const result = await haft.approve(first.pending.id, "grace");
+      const result = await haft.approvals.approve(first.pending.id, "grace");
       expect(JSON.stringify(result.content)).toContain("paid ada");
       expect(paid).toEqual(["ada"]);
       await haft.shutdown();

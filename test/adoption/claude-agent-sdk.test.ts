@@ -40,7 +40,7 @@ describe.runIf(isWanted(NAME))("installed on demand", () => {
     })();
     await until(async () => (await haft.approvals.list("pending")).length === 1);
     expect(payments()).toEqual([]);
-    await haft.approve((await haft.approvals.list("pending"))[0]!.id, "grace");
+    await haft.approvals.approve((await haft.approvals.list("pending"))[0]!.id, "grace");
     expect(await ended).toBe("done");
     expect(payments()).toEqual(["ada"]);
     expect(JSON.stringify(model.lastRequest)).toContain("paid ada");

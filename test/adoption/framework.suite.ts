@@ -124,7 +124,7 @@ export function describeFramework({ name, rig: rigName, version, openRig, cannot
         expect(here.results[0]).toMatchObject({ callId: PAY.id, isError: true });
 
         const waiting = await rig.start([PAY]);
-        await world.haft.deny(waiting.asked[0]!.approvalId, "not today", "ada");
+        await world.haft.approvals.deny(waiting.asked[0]!.approvalId, "not today", "ada");
         const there = await rig.resume(waiting);
         expect(there.results[0]).toMatchObject({ callId: PAY.id, isError: true });
         expect(there.results[0]!.text).toContain("not today");
@@ -154,7 +154,7 @@ export function describeFramework({ name, rig: rigName, version, openRig, cannot
       paid(1, async () => {
         const waiting = await rig.start([PAY]);
         const questions = (await world.haft.approvals.list()).length;
-        await world.haft.approve(waiting.asked[0]!.approvalId, "grace");
+        await world.haft.approvals.approve(waiting.asked[0]!.approvalId, "grace");
         const ended = await rig.resume(waiting);
         expect(ended).toMatchObject({ asked: [], text: "done" });
         expect(ended.results).toMatchObject([{ callId: PAY.id, isError: false }]);
@@ -170,7 +170,7 @@ export function describeFramework({ name, rig: rigName, version, openRig, cannot
         const here = await rig.answer(first!, true);
         expect(here).toMatchObject({ text: "done", results: [{ callId: PAY.id, isError: false }] });
 
-        await world.haft.approve(second!.asked[0]!.approvalId, "grace");
+        await world.haft.approvals.approve(second!.asked[0]!.approvalId, "grace");
         const there = await rig.resume(second!);
         expect(there).toMatchObject({ text: "done", results: [{ callId: PAY.id, isError: false }] });
       }),
@@ -198,7 +198,7 @@ export function describeFramework({ name, rig: rigName, version, openRig, cannot
       await rig.start([call], { signal: stop.signal }).catch(() => undefined);
       off();
       await world.stopped;
-      const entry = (await world.haft.log.recent()).find(({ toolName }) => toolName === "wait");
+      const entry = (await world.haft.calls.log.recent()).find(({ toolName }) => toolName === "wait");
       expect(entry).toMatchObject({ errorCode: "cancelled" });
     });
 

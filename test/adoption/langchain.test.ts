@@ -101,7 +101,7 @@ test("an answer in Haft for the first call of a node does not answer the second"
   const { play, payments, haft, close } = await openGraph(["ada", "bob"], new MemorySaver());
   const first = await play({ messages: [USER] });
   const { approvalId } = first.__interrupt__![0]!.value;
-  await haft.approve(approvalId, "grace");
+  await haft.approvals.approve(approvalId, "grace");
   expect(asked(await play(new Command({ resume: { approvalId } })))).toEqual(["bob"]);
   expect(payments()).toEqual(["ada"]);
   expect(statuses(await play(new Command({ resume: true })))).toEqual(["success", "success"]);

@@ -74,7 +74,7 @@ describe.each([
     const { agent } = createAgent(toOpenAIAgentsTools(toolkit));
     const { state } = await play(agent, "go");
     const resolved = resolveOpenAIAgentsApprovals(state);
-    await haft.approve((await openQuestion(haft)).id, "grace");
+    await haft.approvals.approve((await openQuestion(haft)).id, "grace");
     await resolved;
     const { finalOutput, newItems } = await play(agent, state);
     expect(finalOutput).toBe("done");
@@ -93,7 +93,7 @@ describe.each([
 
     const other = createAgent(toOpenAIAgentsTools(toolkit, { call: { caller: { session: "chat-2" } } }));
     const asked = await play(other.agent, "go");
-    await haft.deny((await openQuestion(haft)).id, "not today", "grace");
+    await haft.approvals.deny((await openQuestion(haft)).id, "not today", "grace");
     await resolveOpenAIAgentsApprovals(asked.state);
     expect((await play(other.agent, asked.state)).finalOutput).toBe("done");
     expect(JSON.stringify(other.model.requests.at(-1)!.input)).toContain("not today");
@@ -112,7 +112,7 @@ describe.each([
     for (const output of outputs) expect(output).toMatchObject({ status: "failed" });
     expect(JSON.stringify(model.requests.at(-1)!.input)).toContain("Error: out of paper");
     expect(effects).toEqual([]);
-    expect(await haft.log.recent()).toHaveLength(3);
+    expect(await haft.calls.log.recent()).toHaveLength(3);
   });
 });
 

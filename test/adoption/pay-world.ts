@@ -41,7 +41,7 @@ export function createWorld(options: HaftOptions = {}) {
   const tools = createPayTools(effects);
   const haft = createHaft({ tools: Object.values(tools), ...options });
   onTestFinished(() => haft.shutdown());
-  return { haft, effects, tools, toolkit: haft.toolkit("agent", Object.keys(tools)) };
+  return { haft, effects, tools, toolkit: haft.tools.toolkit("agent", Object.keys(tools)) };
 }
 
 /** The only open question. */

@@ -89,7 +89,7 @@ test("a yes in Haft resumes the chat", async () => {
   const tools = toTanStackTools(toolkit);
   const { messages } = await play(tools);
   const waiting = resolveTanStackApprovals(tools, { messages, threadId: "t1" });
-  await haft.approve((await openQuestion(haft)).id, "grace");
+  await haft.approvals.approve((await openQuestion(haft)).id, "grace");
   await waiting;
   const second = await play(tools, { messages });
   expect(second.text).toBe("done");
@@ -108,7 +108,7 @@ test("a no there closes the question, and a no in Haft is a failure of the tool"
 
   const others = toTanStackTools(toolkit, { call: { caller: { session: "chat-2" } } });
   const { messages } = await play(others);
-  await haft.deny((await openQuestion(haft)).id, "not today", "grace");
+  await haft.approvals.deny((await openQuestion(haft)).id, "not today", "grace");
   await resolveTanStackApprovals(others, { messages });
   const second = await play(others, { messages });
   expect(second.text).toBe("done");
@@ -138,14 +138,14 @@ test("failures are errors of the tool, also of a denied one", async () => {
   for (const result of results) expect(JSON.stringify(result)).toContain("output-error");
   expect(JSON.stringify(results)).toContain("out of paper");
   expect(effects).toEqual([]);
-  expect(await haft.log.recent()).toHaveLength(3);
+  expect(await haft.calls.log.recent()).toHaveLength(3);
 });
 
 test("a no there after a yes in Haft does not hide what has happened", async () => {
   const { haft, effects, toolkit } = createWorld();
   const tools = toTanStackTools(toolkit);
   const { messages, runId } = await play(tools);
-  await haft.approve((await openQuestion(haft)).id, "grace");
+  await haft.approvals.approve((await openQuestion(haft)).id, "grace");
   const second = await play(tools, { messages, answer: { approved: false, runId } });
   expect(JSON.stringify(second.results)).toContain("r-50");
   expect(effects).toEqual(["paid 50 to ann"]);

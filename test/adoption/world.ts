@@ -100,7 +100,7 @@ export async function openWorld(folder: string): Promise<World> {
   return {
     folder,
     haft,
-    toolkit: haft.toolkit("agent", ["save", "pay", "count", "fail", "wait", "book", "cancel"]),
+    toolkit: haft.tools.toolkit("agent", ["save", "pay", "count", "fail", "wait", "book", "cancel"]),
     saved,
     bookings,
     payments: () => (existsSync(ledger) ? readFileSync(ledger, "utf8").split("\n").filter(Boolean) : []),

@@ -20,7 +20,7 @@ test("an approval counts for the tool that was shown, not for another version of
   haft.register(second);
   const requested = await second.execute({});
   if (requested.status !== "pending") throw new Error(requested.display);
-  await haft.approve(requested.pending.id);
+  await haft.approvals.approve(requested.pending.id);
   expect(ran).toEqual(["2.0.0"]);
 });
 
@@ -39,9 +39,9 @@ test.each(["confirm", "auto"] as const)(
     haft.register(tool("ada", "confirm"));
     const requested = await haft.execute("send");
     if (requested.status !== "pending") throw new Error(requested.display);
-    haft.registry.unregister("send");
+    haft.tools.registry.unregister("send");
     haft.register(tool("mallory", wish));
-    const answered = await haft.approve(requested.pending.id);
+    const answered = await haft.approvals.approve(requested.pending.id);
     expect(answered.status).not.toBe("completed");
     expect(ran).toEqual([]);
   },

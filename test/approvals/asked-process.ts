@@ -20,7 +20,9 @@ if (role === "answer") {
   // Both that race have found it by now.
   say("found");
   await new Promise((resolve) => process.stdin.once("data", resolve));
-  const answered = await haft.answer(id, [{ choices: [choice] }], choice).catch((error: Error) => error.message);
+  const answered = await haft.approvals
+    .answer(id, [{ choices: [choice] }], choice)
+    .catch((error: Error) => error.message);
   say(typeof answered === "string" ? `refused: ${answered}` : `answered: ${textOf(answered.content)}`);
 } else {
   const questions = [{ question: "Which one?", options: [{ label: "ada" }, { label: "bob" }] }];

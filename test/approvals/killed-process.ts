@@ -45,17 +45,19 @@ if (role === "answer") {
   const requested = open.find((approval) => approval.callId === callId && approval.state === "pending");
   if (requested) {
     say("answering");
-    const result = await haft.approve(requested.id, "door").catch((error: Error) => ({ status: error.message }));
+    const result = await haft.approvals
+      .approve(requested.id, "door")
+      .catch((error: Error) => ({ status: error.message }));
     say(`door: ${result.status}`);
   }
 } else {
   let result = await haft.execute("pay", { to: "ada" }, options);
   if (result.status === "pending" && role === "deny") {
     say("answering");
-    result = await haft.deny(result.pending.id, "no", "checker");
+    result = await haft.approvals.deny(result.pending.id, "no", "checker");
   } else if (result.status === "pending" && role === "approve") {
     say("answering");
-    result = await haft.approve(result.pending.id, "checker");
+    result = await haft.approvals.approve(result.pending.id, "checker");
   }
   say(`result: ${result.status === "failed" ? result.error.code : result.status}`);
 }

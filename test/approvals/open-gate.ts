@@ -41,7 +41,6 @@ export function openGate({
   const events = new EventEmitter();
   const registry = new ToolRegistry({ events });
   const calls = new Calls({ clock, store: store.calls, ...more });
-  const approvals = new Approvals(calls);
   const { known, claim, begin } = idempotencyStages(calls, new ResultCache(clock), new MemoryCallLog());
   const contextFor: PermitOptions["contextFor"] = (call) => gate.contextFor(call);
   const permission = new Permit({ calls, clock, events, contextFor, ...turned });
@@ -52,6 +51,7 @@ export function openGate({
   });
   for (const tool of tools) registry.register(tool);
   const runner = new StoredCallRunner({ calls, registry, gate, folder });
+  const approvals = new Approvals(calls, runner);
   const resume = (id: string, answer: ApprovalAnswer) => runner.answer(id, answer);
   return {
     approvals,

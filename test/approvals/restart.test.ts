@@ -40,13 +40,13 @@ describe.each([
     const requested = idOf(await old.execute("post", { text: "hi" }, options));
     await old.shutdown();
     const fresh = await startProcess({ tools: [sendTool(after!)] });
-    expect(await fresh.approve(requested, "ann")).toMatchObject({ status: "completed", callId: options.id });
+    expect(await fresh.approvals.approve(requested, "ann")).toMatchObject({ status: "completed", callId: options.id });
     const caller = { session: "s", user: "ada", task: "t", depth: 0 };
     expect(after).toEqual([{ input: { text: "hi" }, ...caller, paths: ["/tmp"] }]);
     expect(before).toEqual([]);
-    expect(await fresh.approve(requested)).toMatchObject({ status: "completed", callId: options.id });
+    expect(await fresh.approvals.approve(requested)).toMatchObject({ status: "completed", callId: options.id });
     const third = await startProcess({ tools: [sendTool(after!)] });
-    expect(await third.approve(requested)).toMatchObject({ status: "completed", callId: options.id });
+    expect(await third.approvals.approve(requested)).toMatchObject({ status: "completed", callId: options.id });
     expect(await third.execute("send", { text: "hi" }, options)).toMatchObject({ metadata: { known: "replay" } });
     expect(after).toHaveLength(1);
   });
@@ -59,11 +59,11 @@ describe.each([
       idOf(await old.execute("send", { text: "2" }, { id: newId() })),
     ];
     const empty = await startProcess();
-    expect(await empty.approve(one)).toMatchObject({ status: "pending", pending: { id: one } });
+    expect(await empty.approvals.approve(one)).toMatchObject({ status: "pending", pending: { id: one } });
     empty.register(sendTool(sent));
-    expect(await empty.approve(one)).toMatchObject({ status: "completed" });
+    expect(await empty.approvals.approve(one)).toMatchObject({ status: "completed" });
     const other = await startProcess({ tools: [sendTool(sent, { description: "Sends it elsewhere" })] });
-    expect(await other.approve(two)).toMatchObject({ status: "failed", error: { code: "conflict" } });
+    expect(await other.approvals.approve(two)).toMatchObject({ status: "failed", error: { code: "conflict" } });
     expect(await other.approvals.get(two)).toMatchObject({ state: "changed" });
     expect(sent).toHaveLength(1);
   });
@@ -87,9 +87,9 @@ describe.each([
       }),
     ];
     const old = await startProcess({ tools: tools() });
-    const requested = idOf(await old.toolkit("agent", ["outer"]).execute("outer", {}, { id: newId() }));
+    const requested = idOf(await old.tools.toolkit("agent", ["outer"]).execute("outer", {}, { id: newId() }));
     const fresh = await startProcess({ tools: tools() });
-    expect(await fresh.approve(requested)).toMatchObject({ status: "completed", details: "failed" });
+    expect(await fresh.approvals.approve(requested)).toMatchObject({ status: "completed", details: "failed" });
     expect(reached).toEqual([]);
     expect(new AgentToolkit("agent").names()).toEqual([]);
   });
@@ -100,7 +100,7 @@ describe.each([
     const old = await startProcess({ tools: [version("1.0.0"), version("2.0.0")] });
     const requested = idOf(await old.execute("send@2.0.0", { text: "x" }, { id: newId() }));
     const fresh = await startProcess({ tools: [version("1.0.0"), version("2.0.0"), version("3.0.0")] });
-    expect(await fresh.approve(requested)).toMatchObject({ status: "completed" });
+    expect(await fresh.approvals.approve(requested)).toMatchObject({ status: "completed" });
     expect(ran).toEqual(["2.0.0"]);
   });
 
@@ -118,9 +118,9 @@ describe.each([
     const requested = idOf(await (await open()).execute("edit", edit, { id }));
     writeFileSync(join(folder, "src/a.txt"), "zero\none\n");
     const fresh = await open();
-    const again = idOf(await fresh.approve(requested));
+    const again = idOf(await fresh.approvals.approve(requested));
     expect(await fresh.approvals.get(requested)).toMatchObject({ state: "changed" });
-    expect(await (await open()).approve(again)).toMatchObject({ status: "completed" });
+    expect(await (await open()).approvals.approve(again)).toMatchObject({ status: "completed" });
   });
 
   test("a process that waits is told by another one, and runs the call itself", async () => {
@@ -131,7 +131,7 @@ describe.each([
     const result = waiting.execute("send", { text: "x" }, { id });
     const find = async () => (await api.approvals.list("pending")).find(({ callId }) => callId === id);
     await expect.poll(find, { timeout: 10_000 }).toBeDefined();
-    const reported = await api.approve((await find())!.id, "ann");
+    const reported = await api.approvals.approve((await find())!.id, "ann");
     // Both get the same result.
     expect(reported).toMatchObject({ status: "completed", display: "sent" });
     expect(await result).toMatchObject({ status: "completed" });
@@ -149,7 +149,7 @@ describe.each([
     await waiting.shutdown();
     expect(await result).toMatchObject({ status: "failed", error: { code: "shutdown" } });
     const fresh = await startProcess({ tools: [sendTool(sent)] });
-    expect(await fresh.approve(requested)).toMatchObject({ status: "completed" });
+    expect(await fresh.approvals.approve(requested)).toMatchObject({ status: "completed" });
     expect(sent).toHaveLength(1);
   });
 
@@ -162,14 +162,14 @@ describe.each([
     const delayed = { name: "delayed", after: "permit", enter: () => (hasStarted(), delay) } as const;
     const ending = await startProcess({ tools: [sendTool(sent)], middleware: [delayed] });
     const requested = idOf(await ending.execute("send", { text: "x" }, { id: newId() }));
-    const result = ending.approve(requested);
+    const result = ending.approvals.approve(requested);
     await started;
     const closed = ending.shutdown();
     proceed();
     expect(await result).toMatchObject({ status: "failed", error: { code: "shutdown" } });
     await closed;
     const fresh = await startProcess({ tools: [sendTool(sent)] });
-    expect(await fresh.follow(requested)).toMatchObject({ status: "completed" });
+    expect(await fresh.approvals.follow(requested)).toMatchObject({ status: "completed" });
     expect(sent).toHaveLength(1);
   });
 });

@@ -49,7 +49,7 @@ describe.each([
       const { execute, approvals, ran } = await start();
       const call = newCall();
       const requested = idOf(await execute("exec", { cmd: "ls" }, call));
-      await approvals.answer(requested, { approved: true });
+      await approvals.save(requested, { approved: true });
       const other = idOf(await execute("exec", { cmd: "rm -rf x" }, call));
       expect(other).not.toBe(requested);
       expect(ran).toEqual([]);
@@ -90,7 +90,7 @@ describe.each([
     test("ap-005: another session, agent, user or mode asks for itself", async () => {
       const { execute, approvals, ran } = await start();
       const call = newCall();
-      await approvals.answer(idOf(await execute("exec", { cmd: "ls" }, call)), { approved: true });
+      await approvals.save(idOf(await execute("exec", { cmd: "ls" }, call)), { approved: true });
       for (const other of [
         { ...call, caller: { session: "S2" } },
         { ...call, caller: { ...call.caller, agent: "mallory" } },
@@ -204,7 +204,7 @@ describe.each([
       const clock = settableClock();
       const { execute, approve, approvals, ran } = await start({ clock, approvals: { lifetimeMs: HOUR / 2 } });
       const requested = idOf(await execute("exec", { cmd: "ls" }, newCall()));
-      await approvals.answer(requested, { approved: true });
+      await approvals.save(requested, { approved: true });
       await clock.advance(HOUR / 2);
       clock.set(-HOUR);
       expect(await approve(requested)).toMatchObject({ error: { code: "approval_expired" } });
@@ -217,7 +217,7 @@ describe.each([
     test("ap-007: nor in another process, which cannot tell how long ago it was asked", async () => {
       const first = await start({ clock: settableClock() });
       const requested = idOf(await first.execute("exec", { cmd: "ls" }, newCall()));
-      await first.approvals.answer(requested, { approved: true });
+      await first.approvals.save(requested, { approved: true });
       const clock = settableClock();
       clock.set(-HOUR);
       const second = await start({ clock });
@@ -243,7 +243,7 @@ describe.each([
       await clock.advance(HOUR);
       expect(idOf(await execute("exec", { cmd: "ls" }, call))).not.toBe(requested);
       expect((await approvals.list("expired")).map(({ id }) => id)).toContain(requested);
-      await expect(approvals.answer(requested, { approved: true })).rejects.toThrow(/has expired: nobody answered/);
+      await expect(approvals.save(requested, { approved: true })).rejects.toThrow(/has expired: nobody answered/);
     });
   });
 
@@ -254,7 +254,7 @@ describe.each([
       const { execute, approvals, answer, ran } = await start({ approvals: { checkAnswer } });
       const requested = idOf(await execute("exec", { cmd: "ls" }, newCall()));
       const weak = { approved: true, rights: ["operator.write"], via: "chat /approve" };
-      await expect(approvals.answer(requested, weak)).rejects.toThrow(/needs the right "approve", also through chat/);
+      await expect(approvals.save(requested, weak)).rejects.toThrow(/needs the right "approve", also through chat/);
       await expect(answer(requested, weak)).rejects.toThrow(/needs the right/);
       await expect(answer(requested, { approved: true, by: "mallory" })).rejects.toThrow(/not mallory/);
       expect(await approvals.get(requested)).toMatchObject({ state: "pending" });
@@ -285,8 +285,8 @@ describe.each([
         const call = newCall();
         const requested = idOf(await one.execute("exec", { cmd: "ls" }, call));
         const decisions = await Promise.allSettled([
-          one.approvals.answer(requested, { approved: true, by: "ann" }),
-          two.approvals.answer(requested, { approved: false, by: "bob" }),
+          one.approvals.save(requested, { approved: true, by: "ann" }),
+          two.approvals.save(requested, { approved: false, by: "bob" }),
         ]);
         const { state } = (await one.approvals.get(requested))!;
         expect(["approved", "denied"]).toContain(state);
@@ -301,15 +301,15 @@ describe.each([
     test("first wins; the same again changes nothing; what contradicts it is refused", async () => {
       const { execute, approvals } = await start({ suggestRules: () => ({ narrow: ["exec(ls)"], broader: [] }) });
       const requested = idOf(await execute("exec", { cmd: "ls" }, newCall()));
-      const first = await approvals.answer(requested, { approved: true, by: "ann" });
-      expect(await approvals.answer(requested, { approved: true, by: "bob" })).toEqual(first);
-      await expect(approvals.answer(requested, { approved: true, scope: "always" })).rejects.toThrow(
+      const first = await approvals.save(requested, { approved: true, by: "ann" });
+      expect(await approvals.save(requested, { approved: true, by: "bob" })).toEqual(first);
+      await expect(approvals.save(requested, { approved: true, scope: "always" })).rejects.toThrow(
         /already approved by ann/,
       );
       // A denial counts until the call starts.
-      expect(await approvals.answer(requested, { approved: false, by: "bob" })).toMatchObject({ state: "denied" });
-      await expect(approvals.answer(requested, { approved: true })).rejects.toThrow(/already denied by bob/);
-      await expect(approvals.answer("apr_none", { approved: true })).rejects.toThrow(/no approval/);
+      expect(await approvals.save(requested, { approved: false, by: "bob" })).toMatchObject({ state: "denied" });
+      await expect(approvals.save(requested, { approved: true })).rejects.toThrow(/already denied by bob/);
+      await expect(approvals.save("apr_none", { approved: true })).rejects.toThrow(/no approval/);
     });
 
     test("runs once, whichever of several processes is told yes", async () => {
@@ -508,8 +508,8 @@ describe.each([
       const { ask, approve, approvals, remembered } = await granting("Bash(git diff)");
       const requested = await ask();
       const plain = { approved: true, scope: "session", rule: "Bash(git:*)" } as const;
-      await expect(approvals.answer(requested, plain)).rejects.toThrow(/more than what was shown.*confirmBroader/s);
-      const answered = await approvals.answer(requested, {
+      await expect(approvals.save(requested, plain)).rejects.toThrow(/more than what was shown.*confirmBroader/s);
+      const answered = await approvals.save(requested, {
         approved: true,
         scope: "session",
         rule: "Bash(git:*)",
@@ -558,7 +558,7 @@ describe.each([
       };
       expect(await waiting.approve(await idFor(here.id))).toMatchObject({ status: "completed" });
       expect(await first).toMatchObject({ status: "completed" });
-      await api.approvals.answer(await idFor(there.id), { approved: true });
+      await api.approvals.save(await idFor(there.id), { approved: true });
       const answered = await Promise.race([second, tick(waiting.clock)]);
       expect(answered).toMatchObject({ status: "completed" });
       expect(waiting.ran).toEqual([{ cmd: "here" }, { cmd: "there" }]);

@@ -20,7 +20,7 @@ const said = [];
 said.push(await haft.execute("list", { n: 1 }), await haft.execute("list", { n: "x" }), await haft.execute("json", { at: "2026-01-31" }));
 said.push(await haft.execute("zod", { to: "a" }));
 const asked = await haft.execute("pay", { n: 3 });
-said.push(asked, await haft.approve(asked.pending.id, "ann"));
+said.push(asked, await haft.approvals.approve(asked.pending.id, "ann"));
 haft.register(createChain({ name: "twice", description: "d", parameters: z.object({ n: z.number() }), steps: [{ tool: "list" }, { tool: "list" }] }));
 said.push(await haft.execute("twice", { n: 1 }));
 console.log(JSON.stringify(said.map(({ status, details }) => [status, details])));

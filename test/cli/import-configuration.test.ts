@@ -182,7 +182,7 @@ describe("a folder with the configuration of every program", () => {
       canConfine ? { status: "pending" } : denied,
     );
     expect(await call("write", { path: "a.txt", content: "x" })).toMatchObject({ status: "completed" });
-    const names = host.haft.tools().map(({ name }) => name);
+    const names = host.haft.tools.list().map(({ name }) => name);
     expect([names.includes("exec"), names.includes("web_search")]).toEqual([true, false]);
     await host.close();
   });

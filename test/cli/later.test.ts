@@ -67,7 +67,7 @@ test("a run that must ask waits, and the exit code says so", async () => {
   const ran = await haft("schedules", "run", id);
   expect(ran).toMatchObject({ code: 7, stderr: expect.stringContaining("haft approvals list") });
   const [question] = await host.haft.approvals.list("pending");
-  await host.haft.approve(question!.id);
+  await host.haft.approvals.approve(question!.id);
   expect((await haft("schedules", "runs", id)).stdout).toContain("completed");
 });
 

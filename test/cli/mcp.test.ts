@@ -23,7 +23,7 @@ test("what a server has to read is listed and read, through the gate", async () 
   const items = JSON.parse((await haft("resources", "notes", "--json")).stdout) as { items: unknown[] };
   expect(items.items).toMatchObject([{ server: "notes", uri: "note://1", isTemplate: false }]);
   expect(await haft("read", "notes", "note://1", "--raw")).toMatchObject({ code: 0, stdout: "a note" });
-  expect((await host.haft.log.recent()).map(({ toolName }) => toolName)).toContain("read_mcp_resource");
+  expect((await host.haft.calls.log.recent()).map(({ toolName }) => toolName)).toContain("read_mcp_resource");
   const unknown = await haft("read", "notes", "note://9");
   expect(unknown.code).not.toBe(0);
   expect((await haft("resources", "nobody")).stderr).toContain("nobody");

@@ -37,7 +37,7 @@ test("one that waits for a person says so, goes on after the yes, and is stopped
   expect(requested).toMatchObject({ code: 0, stderr: expect.stringContaining("haft approvals list") });
   expect((await haft("sessions", "list", "--state", "waiting")).stdout).toContain("work");
   const [question] = await host.haft.approvals.list("pending");
-  await host.haft.approve(question!.id);
+  await host.haft.approvals.approve(question!.id);
   await host.sessions.settled();
   const shown = (await haft("sessions", "show", "work", "--json")).stdout;
   expect(JSON.parse(shown)).toMatchObject({ state: "idle", lastText: "It is made." });

@@ -114,7 +114,7 @@ test("Ctrl-C ends it at once, also where a reason is typed, and the question sta
 test("goes on after a restart of the server, and says so while it is away", async () => {
   const { host, ask } = await openCaller();
   const tokens = new MemoryTokenStore();
-  const { token } = await issueToken(tokens, host.haft.clock, { name: "ann", scopes: ["read", "approve"] });
+  const { token } = await issueToken(tokens, host.haft.settings.clock, { name: "ann", scopes: ["read", "approve"] });
   const first = await serveHttp(host, { port: 0, tokens });
   onTestFinished(() => first.close());
   const env = { ...PLAIN.env, HAFT_TOKEN: token };

@@ -33,11 +33,11 @@ if (role === "run") {
 } else if (role === "approve") {
   const [asked] = await haft.approvals.list();
   // It may be used already: then the program resumes when the store is opened.
-  if (asked) await haft.approve(asked.id, "ada").catch((error) => say(error.message));
+  if (asked) await haft.approvals.approve(asked.id, "ada").catch((error) => say(error.message));
   say("approved");
   setInterval(() => undefined, 1000);
 } else {
-  await haft.recover();
+  await haft.calls.recover();
   say("recovered");
   await haft.shutdown();
   await store.close();

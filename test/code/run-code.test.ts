@@ -41,7 +41,7 @@ describe("run_code", () => {
     );
     expect(result).toMatchObject({ status: "completed", details: { value: { sum: 20 }, calls: 5 } });
     expect(terminal(events, "double")).toHaveLength(5);
-    const records = await haft.log.recent();
+    const records = await haft.calls.log.recent();
     expect(
       records.filter(({ toolName }) => toolName === "double").every(({ parentId }) => parentId === result.callId),
     ).toBe(true);
@@ -93,14 +93,14 @@ describe("run_code", () => {
 
   test("has no more than its caller's toolkit, and no more in its second pass", async () => {
     const { haft, ran } = open();
-    const toolkit = haft.toolkit("agent", ["run_code", "send"]);
+    const toolkit = haft.tools.toolkit("agent", ["run_code", "send"]);
     const program = { code: "await tools.send({ n: 1 }); try { await tools.keep({}) } catch (e) { return e.code }" };
     const pending = await toolkit.execute("run_code", program, { id: "p" });
     expect(pending).toMatchObject({ status: "pending", pending: { kind: "approval" } });
     const ended = new Promise<ToolEvent>((resolve) =>
       haft.on("tool_call_completed", (e) => e.toolName === "run_code" && resolve(e)),
     );
-    if (pending.status === "pending") await haft.approve(pending.pending.id);
+    if (pending.status === "pending") await haft.approvals.approve(pending.pending.id);
     expect(await ended).toMatchObject({
       callId: "p",
       result: { details: { value: expect.stringMatching(/denied|tool_not_found/) } },
@@ -143,7 +143,7 @@ describe("run_code", () => {
     expect(ran).toEqual([]);
     for (let round = 0; round < 2; round++) {
       const requested = (await haft.approvals.list()).find(({ state }) => state === "pending");
-      expect((await haft.approve(requested!.id)).status).toBe("completed");
+      expect((await haft.approvals.approve(requested!.id)).status).toBe("completed");
     }
     expect(ran).toEqual(["send 1", "send 2"]);
     expect(terminal(events, "run_code")).toMatchObject([{ callId: "once", result: { details: { value: 6 } } }]);
@@ -161,7 +161,7 @@ describe("run_code", () => {
     const { haft, code, ran, events } = open();
     await code("try { await tools.send({ n: 1 }) } catch (e) { return e.code }", "refused");
     const [open1] = await haft.approvals.list();
-    await haft.deny(open1!.id, "not today");
+    await haft.approvals.deny(open1!.id, "not today");
     expect(terminal(events, "run_code")).toMatchObject([{ result: { details: { value: "approval_denied" } } }]);
     expect(ran).toEqual([]);
   });
@@ -183,7 +183,7 @@ describe("run_code", () => {
     expect(pending).toMatchObject({
       details: { approvals: [expect.any(String), expect.any(String), expect.any(String)] },
     });
-    for (const { id } of await haft.approvals.list()) await haft.approve(id);
+    for (const { id } of await haft.approvals.list()) await haft.approvals.approve(id);
     expect(ran.toSorted()).toEqual(["send 1", "send 2", "send 3"]);
     expect(terminal(events, "run_code")).toMatchObject([{ result: { details: { value: [1, 2, 3] } } }]);
   });

@@ -184,19 +184,19 @@ describe.skipIf("missing" in found)("the approvals page", () => {
     const id = `${row.id}-other`;
     await store.calls.insert({ ...row, id, callId: id, key: undefined });
     asked.push(id);
-    haft.registry.unregister("elsewhere");
+    haft.tools.registry.unregister("elsewhere");
     await go(`/approvals/${id}`);
     await settled();
     await page.keyboard.press("y");
     await expectShown(lines().getByText("approved, not started yet"));
     expect(await lines().getByText("running…").count()).toBe(0);
     haft.register(elsewhere);
-    const ran = haft.approve(id);
+    const ran = haft.approvals.approve(id);
     await expectShown(lines().getByText("running…"));
     end();
     await expectShown(lines().getByText("completed"));
     expect(await ran).toMatchObject({ status: "completed" });
-    haft.registry.unregister("elsewhere");
+    haft.tools.registry.unregister("elsewhere");
   });
 
   test("keeps a failed answer on its card, and lets no further key reach another card", async () => {
@@ -538,7 +538,7 @@ describe.skipIf("missing" in found)("the approvals page", () => {
     await dialog.getByLabel("One reason for all").fill("All reviewed");
     // Meanwhile somebody else answers one of them.
     const [taken] = (await console.host.haft.approvals.list("pending")).filter(({ toolName }) => toolName === "write");
-    await console.host.haft.deny(taken!.id, "too early", "bob");
+    await console.host.haft.approvals.deny(taken!.id, "too early", "bob");
     await dialog.getByRole("button", { name: "Approve 4 once" }).click();
     await expectShown(dialog.getByText("3 answered, 1 not."));
     expect(await dialog.getByText("approved", { exact: true }).count()).toBe(3);
@@ -578,7 +578,7 @@ describe.skipIf("missing" in found)("the approvals page", () => {
       (await rows().locator(".call-subject").allInnerTexts()).map((text) => text.trim());
     await expect.poll(rowTexts).toEqual(["read-1.txt", "read-2.txt", "read-3.txt"]);
     await ask("exec", { command: "git push --force origin main" });
-    await console.host.haft.deny(ids[0]!, "not now", "bob");
+    await console.host.haft.approvals.deny(ids[0]!, "not now", "bob");
     await expectShown(page.getByText("1 new"));
     await expectShown(rows().getByText("no longer open"));
     expect(await rowTexts()).toEqual(["read-1.txt", "read-2.txt", "read-3.txt", "git push --force origin main"]);

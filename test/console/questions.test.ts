@@ -113,7 +113,7 @@ describe.skipIf(isSkipped)("questions to the user", () => {
       expect(box?.height).toBeGreaterThanOrEqual(44);
       await phone.context().close();
     }
-    await console.host.haft.deny(id);
+    await console.host.haft.approvals.deny(id);
   });
 
   test("are not answered without the scope", async () => {

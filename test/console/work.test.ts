@@ -191,7 +191,7 @@ describe.skipIf("missing" in found)("the work view", () => {
     await expect
       .poll(
         async () => {
-          for (const { id } of await asks()) await console.host.haft.approve(id);
+          for (const { id } of await asks()) await console.host.haft.approvals.approve(id);
           return (await console.host.store.audit.calls({ tool: "run_code" })).entries[0]?.status;
         },
         { timeout: 10_000 },

@@ -23,7 +23,7 @@ const open = (toolSearch: object = {}, folder = temporaryFolder("haft-learning-"
 
 type Host = Awaited<ReturnType<typeof open>>["host"];
 const finds = ({ haft }: Host, caller: object) =>
-  haft.search(QUESTION, { caller }).some(({ name }) => name === "ledger_post");
+  haft.tools.search(QUESTION, { caller }).some(({ name }) => name === "ledger_post");
 
 test("the library, MCP over HTTP, the HTTP API and the command line teach, each for its own user", async () => {
   const { host, haft: cli } = await open();
@@ -80,7 +80,7 @@ test("an agent learns what the user typed, not the text that a command expands t
   const caller = { user: "ada", session: "s" };
   await agent.run("Please reimburse my travel expenses.", { caller, userMessage: "/payday now" });
   expect(finds(host, caller)).toBe(false);
-  expect(host.haft.search("payday", { caller }).map(({ name }) => name)).toEqual(["ledger_post"]);
+  expect(host.haft.tools.search("payday", { caller }).map(({ name }) => name)).toEqual(["ledger_post"]);
 });
 
 test("an agent waits for a store that needs time, so its definitions stay the same", async () => {
@@ -114,7 +114,7 @@ test("the configuration turns search off with false; what was learned before can
   await before.haft.execute("ledger_post", {}, { caller: { user: "ann", session: "s" } });
   await before.close();
   const { host, haft: cli } = await openHostCli(folder, { overrides: { toolSearch: false } });
-  expect(host.haft.registry.has("tool_search")).toBe(false);
+  expect(host.haft.tools.registry.has("tool_search")).toBe(false);
   expect((await cli("tools", "forget")).stdout).toContain("about 1 tool.");
   expect((await cli("tools", "forget")).stdout).toContain("Nothing was learned.");
 });

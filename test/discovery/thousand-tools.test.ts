@@ -20,8 +20,8 @@ const names = (shown: readonly { name: string }[] = []): string[] => shown.map((
 
 test("an agent in a small context finds one of 1,000 MCP tools, calls it, and uses it again later", async () => {
   const { haft } = await openGateway();
-  expect(haft.tools()).toHaveLength(1001);
-  const whole = haft.tokens.count(JSON.stringify(haft.toLLMTools({ budget: 10_000_000 })));
+  expect(haft.tools.list()).toHaveLength(1001);
+  const whole = haft.settings.tokens.count(JSON.stringify(haft.tools.definitions({ budget: 10_000_000 })));
   const call = ({ tools }: LanguageModelRequest) => ({
     calls: [{ name: names(tools).find((name) => name === WANTED) ?? "not_shown", input: { id: "CON-7" } }],
   });
@@ -44,7 +44,7 @@ test("an agent in a small context finds one of 1,000 MCP tools, calls it, and us
   expect(next?.slice(0, atFirst?.length)).toEqual(atFirst);
   expect(JSON.stringify(model.requests[0]!.prompt[0])).toContain("There are more tools than you see");
   for (const { tools } of model.requests) {
-    const tokens = haft.tokens.count(JSON.stringify(tools));
+    const tokens = haft.settings.tokens.count(JSON.stringify(tools));
     expect(tokens).toBeLessThanOrEqual(BUDGET);
     expect(tokens).toBeLessThan(whole * 0.15);
   }
@@ -76,7 +76,7 @@ test("a model with a text format gets the same short list, and finds the same to
   expect(answer).toMatchObject({ text: "Found it.", stop: "done" });
   expect(JSON.stringify(answer.messages)).toContain("fleet_find_vehicle was done");
   for (const { prompt } of model.requests) {
-    expect(haft.tokens.count(JSON.stringify(prompt[0]))).toBeLessThan(BUDGET * 1.5);
+    expect(haft.settings.tokens.count(JSON.stringify(prompt[0]))).toBeLessThan(BUDGET * 1.5);
   }
 });
 

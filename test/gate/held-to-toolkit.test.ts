@@ -57,7 +57,7 @@ test("a call that goes on later, whose toolkit is empty, makes no other call", a
   const { ran, result } = await leaving((context, haft) =>
     continueCall(
       runtimeGateOf(haft),
-      haft.registry,
+      haft.tools.registry,
       { ...toCallData(callOf(context)), toolName: "keep" },
       { kind: "code", id: "1" },
     ),
@@ -71,7 +71,7 @@ test("a job whose toolkit is empty when it is queued does not run", async () => 
   const haft = createTestHaft({ tools: [keep(ran)] });
   const toolkit = new Vanishing("agent");
   bindGate(toolkit, runtimeGateOf(haft));
-  toolkit.add(haft.registry.get("keep")!);
+  toolkit.add(haft.tools.registry.get("keep")!);
   toolkit.isGone = true;
   const made = await toolkit.execute("keep", {}, { background: true });
   if (made.status !== "pending") throw new Error(made.display);

@@ -35,7 +35,7 @@ describe("a host's middleware", () => {
     });
     expect(await haft.execute("work")).toMatchObject({ error: { code: "denied", message: "not now" } });
     expect(runs()).toBe(0);
-    expect(await haft.log.recent()).toHaveLength(1);
+    expect(await haft.calls.log.recent()).toHaveLength(1);
   });
 
   test("may change the result, and add to what its metadata says", async () => {
@@ -65,7 +65,7 @@ describe("a host's middleware", () => {
     ]) {
       const { haft } = start({ name: "broken", after, ...broken });
       expect(await haft.execute("work")).toMatchObject({ status: "failed", error: { message: "boom" } });
-      expect(haft.load()).toEqual({ running: 0, waiting: 0 });
+      expect(haft.calls.load()).toEqual({ running: 0, waiting: 0 });
     }
   });
 

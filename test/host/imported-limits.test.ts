@@ -39,11 +39,13 @@ describe("a tool of an MCP server does not run unasked", () => {
     let runs = 0;
     const origin = { type: "mcp", server: "ev" } as const;
     const run = () => `run ${++runs}`;
-    host.haft.registry.register(createTool({ name, description: "x", kind: "readonly", origin, parameters: [], run }));
+    host.haft.tools.registry.register(
+      createTool({ name, description: "x", kind: "readonly", origin, parameters: [], run }),
+    );
     expect(await host.haft.execute(name, {})).toMatchObject({ status });
     expect(runs).toBe(0);
     const other = createTool({ name: "mcp__fine__other", description: "x", kind: "readonly", parameters: [], run });
-    host.haft.registry.register(other);
+    host.haft.tools.registry.register(other);
     const isForAll = status === "pending" && "opencode.json" in files;
     expect(await host.haft.execute(other.name, {})).toMatchObject({ status: isForAll ? "pending" : "completed" });
   });

@@ -226,7 +226,7 @@ test("a host with `only` opens what is named and what that needs", async () => {
   const options = { home: join(folder, "home"), env: { HAFT_STATE_DIR: join(folder, "state") } };
   const host = await openHaft(folder, { ...options, only: ["canvas"] });
   onTestFinished(() => host.close());
-  const names = host.haft.tools().map(({ name }) => name);
+  const names = host.haft.tools.list().map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(["read", "exec", "canvas", "create_artifact"]));
   // Programs and searches reach every tool.
   expect(names.filter((name) => ["message", "run_code", "tool_search"].includes(name))).toEqual([]);
@@ -242,5 +242,5 @@ test("a host keeps long outputs as artifacts if that is configured, also with `o
   const overrides = { artifacts: { keepOutputs: true } };
   const host = await openHaft(folder, { ...options, overrides, only: [] });
   onTestFinished(() => host.close());
-  expect(host.haft.tools().map(({ name }) => name)).toContain("create_artifact");
+  expect(host.haft.tools.list().map(({ name }) => name)).toContain("create_artifact");
 });

@@ -89,7 +89,7 @@ const statusOf = async (name: string, options?: CallOptions): Promise<string> =>
 const errorOf = (result: ToolResult): string => (result.status === "failed" ? result.error.code : result.status);
 const textOf = (result: ToolResult): string => JSON.stringify(result.content);
 const has = (tool: string, caller?: object): boolean =>
-  started.host.haft.tools({ caller }).some(({ name }) => name === tool);
+  started.host.haft.tools.list({ caller }).some(({ name }) => name === tool);
 const may = (path: string, operation: "read" | "write" = "read"): boolean => {
   try {
     started.host.workspace.files.realPath(path, operation);
@@ -105,7 +105,7 @@ const timesOut = async (name: string, timeoutMs?: number): Promise<boolean> =>
 async function together(names: readonly string[]): Promise<{ running: number; errors: string[] }> {
   const calls = names.map((name) => run(name));
   await sleep(30);
-  const { running } = started.host.haft.load();
+  const { running } = started.host.haft.calls.load();
   return { running, errors: (await Promise.all(calls)).map(errorOf) };
 }
 const server = (name: string): boolean => started.host.mcp.status().some((each) => each.name === name);
@@ -194,7 +194,7 @@ const ROUNDS: readonly Readonly<Record<string, Probe>>[] = [
     ],
     "limits.maxResultBytes": [1000, async () => textOf(await run("long")).length < 5000],
     "limits.response": ["concise", async () => textOf(await run("reply")).includes("concise")],
-    "toolSearch.budget": [2000, () => started.host.haft.shownTools().deferred.length > 0],
+    "toolSearch.budget": [2000, () => started.host.haft.tools.shown().deferred.length > 0],
     "toolSearch.core": [["wait_write"], () => read("toolSearch.core")()],
     "store.retention.auditDays": [5, read("store.retention.auditDays")],
     "store.retention.maxMb": [100, read("store.retention.maxMb")],

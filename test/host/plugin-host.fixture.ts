@@ -70,7 +70,7 @@ const host = await openHaft(folder, {
   onWarning: (warning: string) => say({ warning }),
 });
 const aborts = new Map<string, AbortController>();
-say({ tools: host.haft.tools().map(({ name, origin }) => ({ name, origin })) });
+say({ tools: host.haft.tools.list().map(({ name, origin }) => ({ name, origin })) });
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, tool, input, abort, audit, approvals, crash } = JSON.parse(line) as Request;

@@ -101,7 +101,7 @@ export async function installAtClient(haft: Haft, { run, ...config }: ClientSide
   );
   onTestFinished(() => serving.stop());
   await serving.ready;
-  return haft.registry.get(name)!;
+  return haft.tools.registry.get(name)!;
 }
 
 type ClientSide = { name: string; run: (input: never) => unknown } & Pick<

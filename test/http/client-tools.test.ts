@@ -71,7 +71,7 @@ describe("a client's tool", () => {
     ).toEqual([
       ...["tool_call_requested", "tool_call_started", "tool_call_pending", "tool_call_started", "tool_call_completed"],
     ]);
-    expect(api.haft.getStats().callStats["pick_colour"]).toMatchObject({ count: 2 });
+    expect(api.haft.tools.stats().callStats["pick_colour"]).toMatchObject({ count: 2 });
     expect(await call({ hue: "red" }, "c1")).toMatchObject({ status: "completed", metadata: { known: "replay" } });
     expect(client.calls).toHaveLength(1);
   });
@@ -174,7 +174,7 @@ describe("a client's tool", () => {
     client.socket.terminate();
     await until(() => api.server.openStreams === 0);
     await api.haft.clock.advance(60_001);
-    await until(() => !api.haft.registry.has("pick_colour"));
+    await until(() => !api.haft.tools.registry.has("pick_colour"));
     const endings = api.haft.recorded.all.filter((event) => event.type === "tool_call_failed");
     expect(endings.at(-1)).toMatchObject({
       callId: "left",
@@ -184,7 +184,7 @@ describe("a client's tool", () => {
     const third = await connect(api, token);
     await third.ask(register);
     await third.ask({ type: "unregister" });
-    expect(api.haft.registry.has("pick_colour")).toBe(false);
+    expect(api.haft.tools.registry.has("pick_colour")).toBe(false);
   });
 
   test("needs an approval if it says so, and only one", async () => {
@@ -194,7 +194,7 @@ describe("a client's tool", () => {
     const requested = await call({ hue: "red" }, "c1");
     expect(requested).toMatchObject({ status: "pending", pending: { kind: "approval" } });
     expect(client.calls).toEqual([]);
-    const approved = await api.haft.approve(requested.status === "pending" ? requested.pending.id : "");
+    const approved = await api.haft.approvals.approve(requested.status === "pending" ? requested.pending.id : "");
     expect(approved).toMatchObject({ status: "pending", pending: { kind: "client" } });
     await until(() => client.calls.length === 1);
     expect(await client.ask({ type: "result", id: client.calls[0]!.id, content: "#f00" })).toMatchObject({
@@ -252,7 +252,7 @@ describe("haft/client", () => {
     await until(() => ended(api, "c2") !== undefined);
     expect(ended(api, "c2")).toMatchObject({ error: { message: expect.stringContaining("fell over") } });
     serving.stop();
-    await until(() => !api.haft.registry.has("add"));
+    await until(() => !api.haft.tools.registry.has("add"));
   });
 
   test("runs a call once, although the connection is lost while it runs", async () => {

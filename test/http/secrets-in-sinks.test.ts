@@ -53,7 +53,7 @@ test("no sink shows a secret that a call contained", async () => {
   });
   onTestFinished(() => host.close());
   const { haft } = host;
-  haft.registry.register(
+  haft.tools.registry.register(
     createTool({
       name: "leak",
       description: "Prints and throws what it is given.",
@@ -86,14 +86,16 @@ test("no sink shows a secret that a call contained", async () => {
   const asked = await haft.execute("exec", { command: `echo '${TEXT.replaceAll("\n", " ")}' > out` });
   if (asked.status !== "pending") throw new Error("it was not asked about");
   await until(() => posted.length > 0);
-  await haft.approvals.answer(asked.pending.id, { approved: false });
+  await haft.approvals.save(asked.pending.id, { approved: false });
   const question = await haft.execute(
     "ask_user",
     { questions: [{ question: "Where?" }] },
     { id: "where", caller: { user: "ada" } },
   );
   if (question.status !== "pending") throw new Error("nobody was asked");
-  expect(await haft.answer(question.pending.id, [{ text: ANSWER }], "ada")).toMatchObject({ display: ANSWER });
+  expect(await haft.approvals.answer(question.pending.id, [{ text: ANSWER }], "ada")).toMatchObject({
+    display: ANSWER,
+  });
 
   expect(shown(posted), "webhook").toEqual([]);
   const audit = await client.audit.search({ limit: 200 });

@@ -127,7 +127,7 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
       ...["tool_call_requested", "job_queued", "tool_call_pending"],
       ...["tool_call_started", "tool_call_updated", "tool_call_completed"],
     ]);
-    expect(haft.getStats().callStats["slow"]).toMatchObject({ count: 1 });
+    expect(haft.tools.stats().callStats["slow"]).toMatchObject({ count: 1 });
   });
 
   test("has ended in the queue when its end is told", async () => {
@@ -213,7 +213,7 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
     } as never);
     const requested = await haft.execute("asks", {}, { id: "c1" });
     expect(requested).toMatchObject({ pending: { kind: "approval" } });
-    const queued = await haft.approve(jobOf(requested));
+    const queued = await haft.approvals.approve(jobOf(requested));
     expect(queued).toMatchObject({ status: "pending", pending: { kind: "job" } });
     expect(await haft.jobs.wait(jobOf(queued))).toMatchObject({ status: "completed", details: "ran" });
   });
@@ -224,7 +224,7 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
     haft.register(tool);
     const options = { id: "c1", caller: { session: "s" } };
     const approvalId = jobOf(await haft.execute("slow", {}, options));
-    const queued = await haft.approve(approvalId);
+    const queued = await haft.approvals.approve(approvalId);
     expect(queued).toMatchObject({ status: "pending", pending: { kind: "job" } });
     expect(await haft.execute("slow", {}, options)).toMatchObject({ pending: { kind: "job", id: jobOf(queued) } });
     detach();
@@ -239,7 +239,7 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
     const { tool } = slowTool("slow", { permission: "confirm" });
     haft.register(tool);
     const approvalId = jobOf(await haft.execute("slow"));
-    await haft.jobs.cancel(jobOf(await haft.approve(approvalId)));
+    await haft.jobs.cancel(jobOf(await haft.approvals.approve(approvalId)));
     const { call } = await haft.approvals.waitForEnd(approvalId);
     expect(call).toEqual({ state: "ended", outcome: "cancelled" });
   });
@@ -355,7 +355,7 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
     for (const id of ["running", "waiting"]) {
       expect(typesOf(events, id).filter((type) => type === "tool_call_failed")).toHaveLength(1);
     }
-    const recorded = (await haft.log.recent()).filter(({ callId }) => callId === "waiting");
+    const recorded = (await haft.calls.log.recent()).filter(({ callId }) => callId === "waiting");
     expect(recorded.map(({ status }) => status)).toEqual(["pending", "failed"]);
   });
 
@@ -388,7 +388,7 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
       ...{ name: "outer", description: "Calls", parameters: [], async: true, needsApproval: false },
       run: async (_input: unknown, { call }: ToolContext) => (await call("secret")).status,
     } as never);
-    const result = await haft.toolkit("agent", ["outer"]).execute("outer");
+    const result = await haft.tools.toolkit("agent", ["outer"]).execute("outer");
     expect(await haft.jobs.wait(jobOf(result))).toMatchObject({ details: "failed" });
   });
 

@@ -91,7 +91,8 @@ function describeWorkers({ isRedis }: { isRedis: boolean }): void {
       const { begins, overlaps } = site.readLedger(id);
       const result = results[i]!;
       const isUnknown = result.status === "failed" && result.error.code === "unknown_outcome";
-      const isRight = tool === "look" ? result.success : (result.success && begins === 1) || (isUnknown && begins <= 1);
+      const succeeded = result.status === "completed";
+      const isRight = tool === "look" ? succeeded : (succeeded && begins === 1) || (isUnknown && begins <= 1);
       return { id, isRight, overlaps, reported: site.terminalEvents(id), ...(isRight ? {} : { begins, result }) };
     });
     expect(seen).toEqual(calls.map(({ id }) => ({ id, isRight: true, overlaps: false, reported: 1 })));
@@ -131,7 +132,7 @@ function describeWorkers({ isRedis }: { isRedis: boolean }): void {
     await Promise.all(Array.from({ length: 4 }, () => site.startWorker({ concurrency: 2 })));
     const ids = Array.from({ length: 40 }, (_, i) => `c${i}`);
     const results = await Promise.all(ids.map((id) => site.call("look", id)));
-    expect(results.every(({ success }) => success)).toBe(true);
+    expect(results.every(({ status }) => status === "completed")).toBe(true);
     const jobs = await site.haft.jobs.list();
     for (const id of ids) {
       const lost = jobs.find(({ call }) => call.callId === id)?.lost;
@@ -151,7 +152,7 @@ function describeWorkers({ isRedis }: { isRedis: boolean }): void {
     leaving.kill("SIGTERM");
     expect(await left).toMatchObject({ code: 0 });
     await site.startWorker();
-    expect((await Promise.all(ends)).every(({ success }) => success)).toBe(true);
+    expect((await Promise.all(ends)).every(({ status }) => status === "completed")).toBe(true);
     for (const id of ids) expect(site.readLedger(id)).toEqual({ begins: 1, ends: 1, overlaps: false });
   });
 }

@@ -47,7 +47,7 @@ describe("servers that a person adds", () => {
     expect(await api.mcp.remove("modern")).toEqual({ items: [] });
     expect(written()).toEqual({});
     expect(host.mcp.status()).toEqual([]);
-    expect(host.haft.registry.get("mcp__modern__add")).toBeUndefined();
+    expect(host.haft.tools.registry.get("mcp__modern__add")).toBeUndefined();
   });
 
   test("are shown to administrators only, and without the values of variables", async () => {

@@ -127,7 +127,7 @@ describe("a tool that waits for inputs", () => {
     const requestState = await suspend(url, ORDER);
     await shop.haft.clock.advance(600_000);
     await vi.waitFor(() => expect(shop.endings).toEqual(["The client no longer answers"]));
-    expect(shop.haft.load().running).toBe(0);
+    expect(shop.haft.calls.load().running).toBe(0);
     const { error } = await post(url, { params: { ...ORDER, requestState, inputResponses: SIZE } });
     expect(error).toMatchObject({ code: -32_602 });
   });
@@ -181,7 +181,7 @@ describe("a call that waits for an approval", () => {
     const shop = createShop({ gateWaits: true });
     const { url } = await shop.serve();
     const requestState = await suspend(url, SEND);
-    await shop.haft.approve(await firstQuestion(shop.haft), "eve");
+    await shop.haft.approvals.approve(await firstQuestion(shop.haft), "eve");
     await vi.waitFor(() => expect(shop.sent).toEqual(["hello"]));
     for (const inputResponses of [YES, {}]) {
       const { result } = await post(url, { params: { ...SEND, requestState, inputResponses } });
@@ -200,7 +200,7 @@ describe("a call that waits for an approval", () => {
       const onprogress = vi.fn();
       const both = [client.callTool(SEND, { onprogress }), client.callTool(SEND, { onprogress })];
       await vi.waitFor(() => expect(onprogress, "both wait for the approval").toHaveBeenCalledTimes(2));
-      await shop.haft.approve(id, "eve");
+      await shop.haft.approvals.approve(id, "eve");
       for (const result of await Promise.all(both)) expect(result).toMatchObject({ content: [{ text: "sent hello" }] });
       expect(shop.sent).toEqual(["hello"]);
     },

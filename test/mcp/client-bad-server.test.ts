@@ -99,7 +99,7 @@ describe("a faulty server affects only its own calls", () => {
   test("an answer nested 50,000 deep fails its call", async () => {
     const { haft } = await connectHub([scripted("bad")]);
     const deep = await haft.execute("mcp__bad__deep_json", {}, { timeoutMs: 2000 });
-    expect(deep.success).toBe(false);
+    expect(deep.status).toBe("failed");
     expect(await haft.execute("mcp__bad__echo")).toMatchObject({ success: true });
   });
 
@@ -120,7 +120,7 @@ describe("a faulty server affects only its own calls", () => {
     expect(down).toMatchObject({ state: "unavailable", error: expect.stringContaining("exited with code 7") });
     expect(down.nextTryAt).toBeGreaterThan(Date.now() - 1000);
     expect(down.tools.find(({ name }) => name === "echo")).toMatchObject({ isAvailable: false });
-    expect(haft.registry.get("mcp__bad__echo")).toBeDefined();
+    expect(haft.tools.registry.get("mcp__bad__echo")).toBeDefined();
     expect(await haft.execute("mcp__bad__echo")).toMatchObject({ status: "failed", error: { code: "unavailable" } });
     await until(() => hub.statusOf("bad").state === "ready");
     expect(await haft.execute("mcp__bad__echo", { c: 3 })).toMatchObject({ details: '{"c":3}' });
@@ -220,6 +220,6 @@ describe("a server's processes", () => {
     const result = await haft.execute("mcp__bad__escape_codes");
     expect(result.display).toBe("cleared\\u{202e}");
     expect(result).toMatchObject({ content: [{ text: "cleared" }], details: "cleared" });
-    expect(result.success).toBe(true);
+    expect(result.status).toBe("completed");
   });
 });

@@ -39,7 +39,7 @@ async function connect(server: McpServerConfig | string, options: MCPClientOptio
 async function through(client: MCPClient, name: string, input: unknown = {}, onUpdate?: (update: unknown) => void) {
   const haft = createHaft({ approver: async () => ({ approved: true }) });
   const mcpTool = (await client.listTools()).find((tool) => tool.name === name)!;
-  haft.registry.register(wrapMCPTool(mcpTool, client));
+  haft.tools.registry.register(wrapMCPTool(mcpTool, client));
   return haft.execute(`mcp__${client.serverName.replaceAll(".", "_")}__${name}`, input, onUpdate ? { onUpdate } : {});
 }
 

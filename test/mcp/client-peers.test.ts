@@ -82,13 +82,13 @@ describe("server-everything through the gate", () => {
     const hub = { answerElicitation, workspace: undefined };
     const { haft } = await connectHub([node("everything", [EVERYTHING])], { hub });
     // The server offers it only to clients that announce roots.
-    expect(haft.registry.get("mcp__everything__get-roots-list")).toBeUndefined();
+    expect(haft.tools.registry.get("mcp__everything__get-roots-list")).toBeUndefined();
     const form = await haft.execute("mcp__everything__trigger-elicitation-request");
-    expect(form.success).toBe(true);
+    expect(form.status).toBe("completed");
     expect(requested[0]).toMatchObject({ mode: "form", server: "everything" });
     expect(textOf(form.content)).toContain("Ada");
     const page = await haft.execute("mcp__everything__trigger-url-elicitation", { url: "https://example.com/pay" });
-    expect(page.success).toBe(true);
+    expect(page.status).toBe("completed");
     expect(requested[1]).toMatchObject({ mode: "url", url: new URL("https://example.com/pay") });
     const done: unknown[] = [];
     await haft.execute(
@@ -100,7 +100,7 @@ describe("server-everything through the gate", () => {
     const research = { topic: "tools", ambiguous: false };
     const report = await haft.execute("mcp__everything__simulate-research-query", research);
     expect(textOf(report.content)).toContain("tools");
-    expect(report.success).toBe(true);
+    expect(report.status).toBe("completed");
   });
 
   test("over stdio: an address that is not a web page is never shown", async () => {
@@ -142,7 +142,7 @@ test("server-filesystem reads and writes through the gate, and its schemas are c
   const read = await haft.execute("mcp__files__read_text_file", { path: join(folder, "a.txt") });
   expect(read).toMatchObject({ status: "completed", details: { content: "one\ntwo\n" } });
   const written = await haft.execute("mcp__files__write_file", { path: join(folder, "b.txt"), content: "three" });
-  expect(written.success).toBe(true);
+  expect(written.status).toBe("completed");
   expect(readFileSync(join(folder, "b.txt"), "utf8")).toBe("three");
   const outside = await haft.execute("mcp__files__read_text_file", { path: "/etc/passwd" });
   expect(outside).toMatchObject({ status: "failed", error: { code: "failed" } });
@@ -169,7 +169,7 @@ test("a remote server that disappears is unavailable, and is reconnected when it
   expect(await haft.execute("mcp__gone__add", { a: 1, b: 1 })).toMatchObject({ success: false });
   expect(hub.statusOf("gone")).toMatchObject({ state: "unavailable" });
   expect(hub.statusOf("gone").tools.map(({ name }) => name)).toContain("add");
-  expect(haft.registry.has("mcp__gone__add")).toBe(true);
+  expect(haft.tools.registry.has("mcp__gone__add")).toBe(true);
 });
 
 test("50 servers connect in parallel", async () => {

@@ -33,7 +33,7 @@ export function openHub(
 ): Connected {
   const haft = createHaft({ approver: async () => ({ approved: true }), ...options.haft });
   const hub = createMcpHub({
-    registry: haft.registry,
+    registry: haft.tools.registry,
     workspace: temporaryFolder("haft-hub-"),
     servers,
     ...options.hub,

@@ -40,7 +40,7 @@ async function open(servers: Record<string, unknown>, settings: Record<string, u
   });
   await host.mcp.settled();
   const clientFor = async (...scopes: Scope[]): Promise<HaftClient> => {
-    const { token } = await issueToken(tokens, host.haft.clock, { name: scopes.join("+"), scopes });
+    const { token } = await issueToken(tokens, host.haft.settings.clock, { name: scopes.join("+"), scopes });
     return createClient({ url: server.url, token });
   };
   return { host, clientFor, openHost };
@@ -178,7 +178,7 @@ describe("a resource of a server", () => {
 
   test("is hidden if the policy denies MCP servers", async () => {
     const { host } = await open({ modern: node(MODERN) }, { tools: { deny: ["group:mcp"] } });
-    expect(host.haft.tools().filter(({ category }) => category === "mcp")).toEqual([]);
+    expect(host.haft.tools.list().filter(({ category }) => category === "mcp")).toEqual([]);
     expect(await host.haft.execute("list_mcp_resources")).toMatchObject({ status: "failed" });
   });
 
@@ -238,7 +238,7 @@ test("a call that an MCP client was asked about continues in another process, an
   const { host, openHost } = await open({});
   const other = await openHost();
   const tokens = new MemoryTokenStore();
-  const { token } = await issueToken(tokens, host.haft.clock, {
+  const { token } = await issueToken(tokens, host.haft.settings.clock, {
     name: "client",
     scopes: ["read", "call", "approve"],
   });

@@ -53,7 +53,7 @@ class CheckedClient {
 
   /** Calls each built-in tool that was not called with the examples of its description. */
   async callOthers(haft: Haft): Promise<void> {
-    const others = haft.tools().filter(({ name, origin }) => origin.type === "builtin" && !this.called.has(name));
+    const others = haft.tools.list().filter(({ name, origin }) => origin.type === "builtin" && !this.called.has(name));
     for (const { name, description } of others) {
       const examples = description.examples ?? [];
       if (examples.length === 0)
@@ -303,7 +303,7 @@ describe("the structured content of built-in tools", () => {
   test("is not described to models", async () => {
     const haft = createHaft({ tools: [createJsonStringifyTool()] });
     onTestFinished(() => haft.shutdown());
-    expect(haft.toLLMTools().map((definition) => Object.keys(definition))).toEqual([
+    expect(haft.tools.definitions().map((definition) => Object.keys(definition))).toEqual([
       ["name", "description", "parameters", "strict"],
     ]);
   });

@@ -262,7 +262,7 @@ describe.each(PEERS)("a question of ask_user at a client, %s,", (_name, connect)
       content: [{ text: expect.stringMatching(`could not be asked through this client.*haft approvals answer ${id}`) }],
       _meta: { "haft/pending": { kind: "question", id } },
     });
-    await haft.answer(id, [{ choices: ["SQLite"] }, { choices: ["cli"] }, { text: "so" }], "eve");
+    await haft.approvals.answer(id, [{ choices: ["SQLite"] }, { choices: ["cli"] }, { text: "so" }], "eve");
     expect(await client.callTool(QUESTIONS)).toMatchObject({ content: [{ text: expect.stringContaining("→ cli") }] });
   });
 });
@@ -275,7 +275,7 @@ describe.each(PEERS)("a client that cannot ask, %s,", (_name, connect) => {
       const client = await connect(haft, {});
       const calling = client.callTool(CALL);
       const id = await firstQuestion(haft);
-      await haft.approve(id, "eve");
+      await haft.approvals.approve(id, "eve");
       expect(await calling).toMatchObject({ content: [{ text: "sent hello" }] });
       expect(sent).toEqual(["hello"]);
     },
@@ -296,13 +296,13 @@ describe.each(PEERS)("a client that cannot ask, %s,", (_name, connect) => {
       });
       expect(sent).toEqual([]);
       if (options.approvalWaitMs !== undefined) return;
-      await haft.approve(id, "eve");
+      await haft.approvals.approve(id, "eve");
       expect(await client.callTool(CALL)).toMatchObject({ content: [{ text: "sent hello" }] });
       expect(sent).toEqual(["hello"]);
       // The next one is a new call, which asks again.
       const again = client.callTool(CALL);
       await vi.waitFor(async () => expect(await haft.approvals.list("pending")).toHaveLength(1));
-      await haft.deny((await haft.approvals.list("pending"))[0]!.id);
+      await haft.approvals.deny((await haft.approvals.list("pending"))[0]!.id);
       expect(await again).toMatchObject({ isError: true });
       expect(sent).toEqual(["hello"]);
     },
@@ -346,7 +346,7 @@ test("the form of a legacy client is closed when another client answers first", 
     });
   });
   const calling = client.callTool(CALL);
-  await haft.approve(await firstQuestion(haft), "eve");
+  await haft.approvals.approve(await firstQuestion(haft), "eve");
   expect(await calling).toMatchObject({ content: [{ text: "sent hello" }] });
   await vi.waitFor(() => expect(isTakenAway).toBe(true));
   expect(sent).toEqual(["hello"]);
@@ -361,7 +361,7 @@ test("a waiting call that its client cancels can no longer be approved", async (
   controller.abort(new Error("never mind"));
   await expect(calling).rejects.toThrow("never mind");
   await vi.waitFor(async () => expect((await haft.approvals.get(id))?.state).toBe("cancelled"));
-  await expect(haft.approve(id)).rejects.toThrow(/was cancelled/);
+  await expect(haft.approvals.approve(id)).rejects.toThrow(/was cancelled/);
   expect(sent).toEqual([]);
 });
 
@@ -441,7 +441,7 @@ describe("the request state of a modern client", () => {
   test("does not keep others from running the call after they answered it", async () => {
     const { url, sent, haft, requestState } = await ask();
     const [question] = await haft.approvals.list("pending");
-    expect(await haft.approve(question!.id)).toMatchObject({ status: "completed" });
+    expect(await haft.approvals.approve(question!.id)).toMatchObject({ status: "completed" });
     expect(sent).toEqual(["hello"]);
     const { result } = await post(url, { params: { ...CALL, requestState } });
     expect(result).toMatchObject({ content: [{ text: "sent hello" }] });

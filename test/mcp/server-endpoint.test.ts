@@ -166,9 +166,9 @@ describe("a session of a legacy client", () => {
       params: { name: "whoami", arguments: { word: "x", ms: 0 } },
     };
     await send(url, { as: "ada", headers: { "mcp-session-id": session }, body: call });
-    await vi.waitFor(async () => expect(await haft.log.recent()).toHaveLength(1));
+    await vi.waitFor(async () => expect(await haft.calls.log.recent()).toHaveLength(1));
     expect(JSON.stringify(haft.recorded.all)).not.toContain(session);
-    expect((await haft.log.recent())[0]).toMatchObject({
+    expect((await haft.calls.log.recent())[0]).toMatchObject({
       caller: { user: "ada", session: expect.stringMatching(/^mcp:/) },
     });
   });

@@ -62,7 +62,7 @@ describe.each(ERAS)("a %s client", (era) => {
     });
     expect(await client.callTool({ name: "denied", arguments: {} })).toMatchObject({ isError: true });
     // Denied calls are recorded too.
-    expect((await haft.log.recent()).map(({ status }) => status)).toEqual(["completed", "failed", "failed"]);
+    expect((await haft.calls.log.recent()).map(({ status }) => status)).toEqual(["completed", "failed", "failed"]);
   });
 
   test("calls a tool by its portable name", async () => {
@@ -132,11 +132,11 @@ describe.each(ERAS)("a %s client", (era) => {
     const client = await connect(haft);
     const controller = new AbortController();
     const calling = client.callTool({ name: "wait", arguments: {} }, { signal: controller.signal });
-    await vi.waitFor(() => expect(haft.load().running).toBe(1));
+    await vi.waitFor(() => expect(haft.calls.load().running).toBe(1));
     controller.abort(new Error("enough"));
     await expect(calling).rejects.toThrow("enough");
     await vi.waitFor(() => expect(stopped).toMatchObject({ code: "cancelled" }));
-    await vi.waitFor(async () => expect((await haft.log.recent())[0]).toMatchObject({ errorCode: "cancelled" }));
+    await vi.waitFor(async () => expect((await haft.calls.log.recent())[0]).toMatchObject({ errorCode: "cancelled" }));
   });
 
   test("is notified when tools change, once for several changes", async () => {
@@ -147,7 +147,7 @@ describe.each(ERAS)("a %s client", (era) => {
     for (const name of ["second", "third", "fourth"]) haft.register(tool(name));
     await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(1));
     expect((await client.listTools(undefined, { cacheMode: "refresh" })).tools).toHaveLength(4);
-    haft.registry.unregister("second");
+    haft.tools.registry.unregister("second");
     await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(2));
   });
 
@@ -276,7 +276,7 @@ test("tools that wait for clients that never return release their slots", async 
     const { result } = await post(served.url, { params: { name: "ask", arguments: {} } });
     expect(result).toMatchObject({ resultType: "input_required" });
   }
-  expect(haft.load().running).toBeLessThanOrEqual(2);
+  expect(haft.calls.load().running).toBeLessThanOrEqual(2);
   expect((await post(served.url, { params: { name: "plain", arguments: {} } })).result).toMatchObject({
     content: [{ text: "plain" }],
   });

@@ -341,8 +341,8 @@ describe.each(["http", "one connection"] as const)("Haft's own client, over %s",
     const client = await connect(at);
     const mcpTool = (await client.listTools()).find(({ name }) => name === "long")!;
     const near: TestHaft = createTestHaft({ approver: async () => ({ approved: true }) });
-    near.registry.register(wrapMCPTool(mcpTool, client));
-    const result = await near.execute(near.tools()[0]!.name);
+    near.tools.registry.register(wrapMCPTool(mcpTool, client));
+    const result = await near.execute(near.tools.list()[0]!.name);
     expect(result).toMatchObject({ status: "failed", error: { code: "unknown_outcome" } });
     expect(textOf(result.content)).toContain("unknown");
   });

@@ -86,7 +86,9 @@ describe("000", () => {
     haft.on("*", ({ type }) => void types.push(type));
     haft.register({ name: "pay", description: "Pays", parameters: [], permission: "confirm", run: () => "paid" });
     const result = await haft.execute("pay");
-    expect(await haft.approve(result.status === "pending" ? result.pending.id : "")).toMatchObject({ details: "paid" });
+    expect(await haft.approvals.approve(result.status === "pending" ? result.pending.id : "")).toMatchObject({
+      details: "paid",
+    });
     expect(types.filter((type) => type === "tool_call_requested")).toHaveLength(1);
   });
 });
@@ -148,7 +150,7 @@ test("003: an AgentTool is registered as it is, and gets its four arguments", as
     },
   };
   const haft = createHaft({ registry: new ToolRegistry() });
-  haft.registry.register(tool);
+  haft.tools.registry.register(tool);
   expect((await haft.execute("send", { to: "ann" })).status).toBe("completed");
   expect((await createHaft({ tools: [tool] }).execute("send", { to: "ann" })).status).toBe("pending");
   const updates: unknown[] = [];
@@ -200,7 +202,7 @@ describe("004", () => {
       validate_params: ({ n }: { n: number }) => (n % 2 === 0 ? null : `${n} is odd`),
       execute: async ({ n }: { n: number }) => ({ success: true, data: n / 2 }),
     };
-    haft.registry.register(even);
+    haft.tools.registry.register(even);
     expect(await haft.execute("even", { n: 4 })).toMatchObject({ details: 2 });
     expect(await haft.execute("even", { n: 3 })).toMatchObject({
       error: { message: expect.stringContaining("3 is odd") },
@@ -223,7 +225,7 @@ describe("004", () => {
     ).toMatchObject({
       status: "pending",
     });
-    expect(await haft.approve(approvalId, "ada")).toMatchObject({ details: ["tea of 10"] });
+    expect(await haft.approvals.approve(approvalId, "ada")).toMatchObject({ details: ["tea of 10"] });
     expect(seen).toEqual(["permission web_search", "complete web_search true"]);
   });
 

@@ -66,7 +66,7 @@ describe("核心思想 (the idea)", () => {
       needsApproval: false,
       run: ({ text }: never) => text,
     });
-    await haft.use({
+    await haft.tools.install({
       manifest: { id: "echoes" },
       register: (api) =>
         void api.registerTool({
@@ -77,10 +77,10 @@ describe("核心思想 (the idea)", () => {
           run: ({ text }: never) => text,
         }),
     });
-    for (const { name } of haft.registry.list()) {
+    for (const { name } of haft.tools.registry.list()) {
       expect(await haft.execute(name, { text: "hi" })).toMatchObject({ toolName: name, success: true });
     }
-    expect(haft.registry.list().map(({ origin }) => origin.type)).toEqual(["own", "mcp", "plugin"]);
+    expect(haft.tools.registry.list().map(({ origin }) => origin.type)).toEqual(["own", "mcp", "plugin"]);
   });
 
   test("类型安全: a Zod schema validates the parameters", async () => {
@@ -101,7 +101,9 @@ describe("核心思想 (the idea)", () => {
     const haft = createTestHaft({ tools: [echo] });
     await haft.execute("echo", { text: "hi" }, { id: "call_1", taskId: "t1" });
     expect(haft.recorded.types("call_1")).toEqual(["tool_call_requested", "tool_call_started", "tool_call_completed"]);
-    expect(await haft.log.recent()).toMatchObject([{ callId: "call_1", toolName: "echo", caller: { task: "t1" } }]);
+    expect(await haft.calls.log.recent()).toMatchObject([
+      { callId: "call_1", toolName: "echo", caller: { task: "t1" } },
+    ]);
   });
 
   test("可扩展: a tool may be registered while the runtime is in use", async () => {
@@ -143,7 +145,7 @@ describe("架构概览 (the picture)", () => {
       { name: "none" },
     ]);
     expect(results.map(({ details }) => details)).toEqual([1, 2, 3, undefined]);
-    expect(results.map(({ success }) => success)).toEqual([true, true, true, false]);
+    expect(results.map(({ status }) => status)).toEqual(["completed", "completed", "completed", "failed"]);
   });
 });
 
@@ -274,7 +276,7 @@ describe("ToolRegistry（工具注册表）", () => {
     });
     await haft.execute("slow", { fail: false });
     await haft.execute("slow", { fail: true });
-    const stats: ToolStats = haft.registry.getStats();
+    const stats: ToolStats = haft.tools.registry.getStats();
     expect(stats).toMatchObject({ total: 4, byCategory: { file: 2, data: 1, custom: 1 } });
     expect(stats.callStats["slow"]).toMatchObject({ count: 2, failures: 1, avgDuration: 100 });
   });
@@ -289,10 +291,12 @@ describe("内置工具列表 (the built-in tools)", () => {
       [ToolCategory.DATA]: ["json_parse", "json_stringify", "base64_encode", "base64_decode"],
     };
     for (const [category, names] of Object.entries(tables)) {
-      expect(names.map((name) => `${name} ${haft.registry.get(name)?.category}`)).toEqual(
+      expect(names.map((name) => `${name} ${haft.tools.registry.get(name)?.category}`)).toEqual(
         names.map((name) => `${name} ${category}`),
       );
-      expect(haft.toLLMTools({ dialect: "snake" }).map(({ name }) => name)).toEqual(expect.arrayContaining(names));
+      expect(haft.tools.definitions({ dialect: "snake" }).map(({ name }) => name)).toEqual(
+        expect.arrayContaining(names),
+      );
     }
   });
 
@@ -492,7 +496,7 @@ describe("工具调用流程 (the way of a call)", () => {
     const step = { description: "Say it", actionType: "tool_call" as const, toolName: "echo", params: { text: "hi" } };
     const { result } = await actor.runStep(createTaskContext("abc123", "Say hi", [step]));
     expect(result).toMatchObject({ success: true, toolName: "echo" });
-    expect(await haft.log.recent()).toMatchObject([{ toolName: "echo", status: "completed" }]);
+    expect(await haft.calls.log.recent()).toMatchObject([{ toolName: "echo", status: "completed" }]);
     expect(haft.recorded.of("tool_call_requested")).toMatchObject([{ caller: { task: "abc123" } }]);
   });
 
@@ -506,14 +510,14 @@ describe("工具调用流程 (the way of a call)", () => {
       needsApproval: false,
       run: (input) => {
         given = input;
-        return { results: [haft.load().running] };
+        return { results: [haft.calls.load().running] };
       },
     });
-    expect(haft.registry.get("web_search")).toBeDefined();
+    expect(haft.tools.registry.get("web_search")).toBeDefined();
     const result = await haft.execute("web_search", { query: "AI Agent" });
     expect(given).toEqual({ query: "AI Agent", limit: 5 });
     expect(result).toMatchObject({ success: true, details: { results: [1] }, durationMs: 0 });
-    expect(haft.load().running).toBe(0);
+    expect(haft.calls.load().running).toBe(0);
     expect(haft.recorded.of("tool_call_completed")).toMatchObject([{ toolName: "web_search", result }]);
   });
 
@@ -527,7 +531,7 @@ describe("工具调用流程 (the way of a call)", () => {
       isOptional: true,
     });
     const task = createTaskContext("t1", "Try both", [step("nobody"), step("echo")]);
-    await runTask(task, { actor: createActor(haft), reflector: createReflector({ tools: () => haft.tools() }) });
+    await runTask(task, { actor: createActor(haft), reflector: createReflector({ tools: () => haft.tools.list() }) });
     expect(task.actionsDone).toMatchObject([
       { index: 0, result: { success: false, error: { code: "tool_not_found" } } },
       { index: 1, result: { success: true } },
@@ -683,7 +687,7 @@ describe("安全与权限 (safety)", () => {
     test("three tools run at once by default, and all calls end", async () => {
       const { max, results } = await runAtOnce(10);
       expect(max).toBe(3);
-      expect(results.every(({ success }) => success)).toBe(true);
+      expect(results.every(({ status }) => status === "completed")).toBe(true);
     });
 
     test("maxConcurrent is a setting", async () => {
@@ -882,7 +886,7 @@ describe("配置 (configuration)", () => {
       { name: "everything", state: "ready" },
       { name: "asleep", state: "stopped" },
     ]);
-    expect(host.haft.registry.get("mcp__everything__echo")).toMatchObject({ category: "mcp" });
+    expect(host.haft.tools.registry.get("mcp__everything__echo")).toMatchObject({ category: "mcp" });
     expect(onDisk("woken")).toBeUndefined();
   });
 });
@@ -955,7 +959,7 @@ describe("错误处理 (errors)", () => {
       run: () => "said",
     };
     const haft = createTestHaft({ tools: [echo, say] });
-    const reflector = createReflector({ tools: () => haft.tools() });
+    const reflector = createReflector({ tools: () => haft.tools.list() });
     const step = (text: unknown) => ({
       description: "Say it",
       actionType: "tool_call" as const,
@@ -990,27 +994,27 @@ describe("测试 (testing a tool)", () => {
   // The seed's own examples: its `read_file` is the tool, its paths lie in a folder of the test.
   function openReadFile() {
     const project = openProject({ "test.txt": "hello" });
-    return { ...project, read_file: project.haft.registry.get("read_file")! };
+    return { ...project, read_file: project.haft.tools.registry.get("read_file")! };
   }
 
   test("should read file content", async () => {
     const { read_file, at } = openReadFile();
     const result = await read_file.execute({ path: at("test.txt") }, { taskId: "test" });
-    expect(result.success).toBe(true);
+    expect(result.status).toBe("completed");
     expect(result.details).toHaveProperty("content", "hello");
   });
 
   test("should fail on non-existent file", async () => {
     const { read_file, at } = openReadFile();
     const result = await read_file.execute({ path: at("nonexistent.txt") }, { taskId: "test" });
-    expect(result.success).toBe(false);
+    expect(result.status).toBe("failed");
     expect(failureOf(result)).toContain("not found");
   });
 
   test("should reject unauthorized paths", async () => {
     const { read_file, folder } = openReadFile();
     const result = await read_file.execute({ path: "/etc/passwd" }, { taskId: "test", allowedPaths: [folder] });
-    expect(result.success).toBe(false);
+    expect(result.status).toBe("failed");
     expect(failureOf(result)).toContain("Access denied");
   });
 });
@@ -1057,14 +1061,14 @@ describe("性能考虑 (performance)", () => {
     }
     const { details } = await haft.execute("list_files", { path: ".", recursive: true, pattern: "*.txt" });
     expect((details as { files: unknown[] }).files).toHaveLength(20);
-    expect(await haft.log.recent()).toHaveLength(1);
+    expect(await haft.calls.log.recent()).toHaveLength(1);
   });
 
   test("资源清理: a call that has ended leaves no timer and no slot behind", async () => {
     const haft = createTestHaft({ tools: [echo] });
     await haft.execute("echo", { text: "hi" });
     await haft.execute("echo", {});
-    expect(haft.load()).toEqual({ running: 0, waiting: 0 });
+    expect(haft.calls.load()).toEqual({ running: 0, waiting: 0 });
     await haft.clock.advance(0);
     expect(haft.clock.refTimers).toBe(0);
   });
@@ -1141,7 +1145,7 @@ describe("未来扩展 (what the seed hopes for)", () => {
     const haft = createHaft({ tools: [echo] });
     await haft.execute("echo", { text: "hi" }, { userId: "ada" });
     await haft.execute("nobody", {}, { userId: "bob" });
-    expect(await haft.log.recent()).toMatchObject([
+    expect(await haft.calls.log.recent()).toMatchObject([
       { toolName: "echo", caller: { user: "ada" }, status: "completed" },
       { toolName: "nobody", caller: { user: "bob" }, status: "failed", errorCode: "tool_not_found" },
     ]);
@@ -1179,12 +1183,12 @@ describe("未来扩展 (what the seed hopes for)", () => {
         run: () => version,
       });
     }
-    haft.registry.split("rank", { "1": 1, "2": 1 });
+    haft.tools.registry.split("rank", { "1": 1, "2": 1 });
     for (let i = 0; i < 40; i++) {
       const { metadata, details } = await haft.execute("rank", {}, { caller: { session: `s${i}` } });
       expect(details).toBe(`${metadata.arm}.0.0`);
     }
-    const { byArm } = haft.getStats().callStats["rank"]!;
+    const { byArm } = haft.tools.stats().callStats["rank"]!;
     expect(Object.keys(byArm!).sort()).toEqual(["1", "2"]);
     expect(byArm!["1"]!.count + byArm!["2"]!.count).toBe(40);
   });

@@ -112,10 +112,10 @@ describe("工具执行流程图", () => {
   test("1 to 5a and 7a: tools, definitions, the model's calls, execution, results", async () => {
     const haft = createTestHaft({ tools: [MySimpleTool] });
     const context = new ToolCallContext();
-    context.setToolDefinitions(haft.registry.list().map((tool) => tool.toCallParams()));
+    context.setToolDefinitions(haft.tools.registry.list().map((tool) => tool.toCallParams()));
     const input = { param1: "a", param2: 2 };
     const model = createScriptedModel([{ calls: [{ id: "c1", name: "my_simple_tool", input }] }]);
-    const { calls = [] } = model.respond({ tools: haft.toLLMTools(), results: [] });
+    const { calls = [] } = model.respond({ tools: haft.tools.definitions(), results: [] });
     context.setToolCalls(calls.map(({ id, name, input: requests }) => ({ callId: id!, name, input: requests })));
     expect(context.pending()).toHaveLength(1);
     for (const result of await haft.executeMany(calls)) context.setToolCallResult(result);
@@ -252,7 +252,7 @@ describe("同步vs异步工具", () => {
     expect(answer).toMatchObject({ stop: "stopped", text: "All done.", steps: 2 });
     // Inline, and through the gate like every other.
     expect(tools.map(({ mode }) => mode)).not.toContain("background");
-    expect((await haft.log.recent()).map(({ toolName }) => toolName)).toEqual(["cli_response", "stop_response"]);
+    expect((await haft.calls.log.recent()).map(({ toolName }) => toolName)).toEqual(["cli_response", "stop_response"]);
   });
 
   test("异步工具: async true is told to the model", () => {
@@ -397,7 +397,7 @@ describe("工具创建示例", () => {
       needsApproval: false,
       execute: (_params, { caller }) => caller.agent,
     });
-    expect((await haft.toolkit("lead", ["who"]).execute("who")).details).toBe("lead");
+    expect((await haft.tools.toolkit("lead", ["who"]).execute("who")).details).toBe("lead");
   });
 });
 

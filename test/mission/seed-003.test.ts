@@ -245,7 +245,7 @@ describe("2. 核心概念", () => {
       };
       const requests = await before.haft.execute("cron", job);
       if (requests.status !== "pending") throw new Error(requests.display);
-      const { details } = await before.haft.approve(requests.pending.id);
+      const { details } = await before.haft.approvals.approve(requests.pending.id);
       const { id } = details as { id: string };
       before.schedules.start();
       await clock.advance(60_000);
@@ -283,14 +283,14 @@ describe("3. 关键实现", () => {
   test("步骤 2 and 3: createReadTool, registered among others", async () => {
     const tools = [createReadTool(), named("write"), named("edit"), named("exec")];
     const haft = createHaft({ tools: tools.map((tool) => fromAgentTool(tool)) });
-    expect(haft.registry.names()).toEqual(["read", "write", "edit", "exec"]);
+    expect(haft.tools.registry.names()).toEqual(["read", "write", "edit", "exec"]);
     expect((await haft.execute("write", {})).details).toEqual({ ran: "write" });
   });
   test("步骤 2 and 3 with the built-in read, write, edit and exec, on a real disk", async () => {
     const { workspace } = openProject({ "a.txt": "one\ntwo\nthree" });
     const tools = workspace.tools.filter(({ name }) => ["read", "write", "edit", "exec"].includes(name));
     const haft = createHaft({ folder: workspace.folder, tools });
-    expect(haft.registry.names().sort()).toEqual(["edit", "exec", "read", "write"]);
+    expect(haft.tools.registry.names().sort()).toEqual(["edit", "exec", "read", "write"]);
     const read = await haft.execute("read", { file_path: "a.txt", offset: 2, limit: 1 });
     expect(read.content).toMatchObject([{ type: "text", text: expect.stringContaining("two") }]);
     expect(read.details).toMatchObject({ path: "a.txt", lines: 1 });
@@ -301,14 +301,14 @@ describe("3. 关键实现", () => {
   describe("步骤 4: 工具适配器", () => {
     test("tools become definitions: name, label, description, parameters", () => {
       const haft = createHaft({ tools: [fromAgentTool({ ...named("read"), label: "Read a file" })] });
-      expect(haft.toLLMTools()).toMatchObject([
+      expect(haft.tools.definitions()).toMatchObject([
         { name: "read", description: "The tool read", parameters: { type: "object" } },
       ]);
-      expect(haft.registry.get("read")!.title).toBe("Read a file");
+      expect(haft.tools.registry.get("read")!.title).toBe("Read a file");
     });
     test("toToolDefinitions(tools), whose execute answers an error as jsonResult and rethrows an abort", async () => {
       const haft = createHaft({ tools: [fromAgentTool({ ...createReadTool(), label: "Read a file" })] });
-      const [read] = toToolDefinitions(haft.tools());
+      const [read] = toToolDefinitions(haft.tools.list());
       expect(read).toMatchObject({ name: "read", label: "Read a file", parameters: { required: ["file_path"] } });
       expect(await read!.execute("c1", { file_path: "/a.txt" })).toEqual({
         content: [{ type: "text", text: "one\ntwo\nthree" }],
@@ -344,12 +344,12 @@ describe("4. 工具策略", () => {
       const names = ["read", "write", "exec", "process", "web_search", "message"];
       const haft = createHaft({ policy, tools: names.map((name) => fromAgentTool(named(name))) });
       const results = await haft.executeMany(names.map((name) => ({ name })));
-      expect(results.filter(({ success }) => success).map(({ toolName }) => toolName)).toEqual([
+      expect(results.filter(({ status }) => status === "completed").map(({ toolName }) => toolName)).toEqual([
         "read",
         "write",
         "process",
       ]);
-      expect(haft.toLLMTools().map(({ name }) => name)).toEqual(["read", "write", "process"]);
+      expect(haft.tools.definitions().map(({ name }) => name)).toEqual(["read", "write", "process"]);
     });
     test("the seed's policy over the built-in tools: exec is gone under every name, process stays", async () => {
       const { haft, onDisk } = openProject({}, { haft: { policy } });
@@ -358,7 +358,7 @@ describe("4. 工具策略", () => {
       }
       expect(onDisk("ran.txt")).toBeUndefined();
       expect(await haft.execute("write", { path: "a.txt", content: "1" })).toMatchObject({ success: true });
-      const shown = haft.toLLMTools({ dialect: "openclaw" }).map(({ name }) => name);
+      const shown = haft.tools.definitions({ dialect: "openclaw" }).map(({ name }) => name);
       expect(shown).toEqual(expect.arrayContaining(["read", "write", "edit", "apply_patch", "process"]));
       expect(shown).not.toContain("exec");
     });
@@ -366,7 +366,7 @@ describe("4. 工具策略", () => {
       const config =
         "{ tools: { profile: 'coding', allow: ['group:fs', 'group:runtime'], deny: ['exec'], }, /* ours */ }";
       const { haft } = await makeHostFolder({ "haft.config.json5": config }).open();
-      const shown = haft.toLLMTools().map(({ name }) => name);
+      const shown = haft.tools.definitions().map(({ name }) => name);
       expect(shown).toEqual(expect.arrayContaining(["read", "write", "process"]));
       expect(shown).not.toContain("exec");
       expect(await haft.execute("Bash", { command: "ls" })).toMatchObject({ error: { code: "denied" } });
@@ -422,7 +422,7 @@ describe("5. 工具执行", () => {
     expect(await haft.execute("read", { wrong: 1 })).toMatchObject({ error: { code: "invalid_input" } });
     expect(await haft.execute("read", { file_path: "/a.txt" })).toMatchObject({ success: true });
     expect(await haft.execute("read", { file_path: "/b.txt" })).toMatchObject({ error: { code: "failed" } });
-    expect((await haft.log.recent()).map(({ status, errorCode }) => errorCode ?? status)).toEqual([
+    expect((await haft.calls.log.recent()).map(({ status, errorCode }) => errorCode ?? status)).toEqual([
       "denied",
       "invalid_input",
       "completed",
@@ -647,7 +647,7 @@ describe("7. 特殊工具", () => {
   describe("7.2 插件工具", () => {
     test("api.registerTool, in the seed's words", async () => {
       const haft = createHaft();
-      await haft.use({
+      await haft.tools.install({
         manifest: { id: "my-plugin" },
         register(api) {
           api.registerTool({
@@ -663,18 +663,21 @@ describe("7. 特殊工具", () => {
       });
       expect(await haft.execute("my_tool", { input: "x" })).toMatchObject({ success: true, details: { result: "ok" } });
       expect(await haft.execute("my_tool", {})).toMatchObject({ error: { code: "invalid_input" } });
-      expect(haft.registry.get("my_tool")!.origin).toEqual({ type: "plugin", plugin: "my-plugin" });
+      expect(haft.tools.registry.get("my_tool")!.origin).toEqual({ type: "plugin", plugin: "my-plugin" });
     });
 
     test("a plugin has a group of its own in policies, and cannot take a name that is taken", async () => {
       const haft = createHaft({ policy: { deny: ["group:plugin:my-plugin"] }, tools: [fromAgentTool(named("read"))] });
-      await haft.use({ manifest: { id: "my-plugin" }, register: (api) => void api.registerTool(named("extra")) });
+      await haft.tools.install({
+        manifest: { id: "my-plugin" },
+        register: (api) => void api.registerTool(named("extra")),
+      });
       expect(await haft.execute("extra", {})).toMatchObject({ error: { code: "denied" } });
       const thief = {
         manifest: { id: "thief" },
         register: (api: { registerTool(tool: AgentTool): unknown }) => void api.registerTool(named("read")),
       };
-      await expect(haft.use(thief)).rejects.toThrow(/"read"/);
+      await expect(haft.tools.install(thief)).rejects.toThrow(/"read"/);
     });
     test("plugins of a folder are loaded only when the folder is trusted", async () => {
       const plugin = `export default {
@@ -694,7 +697,7 @@ describe("7. 特殊工具", () => {
         "greeter.mjs": plugin,
       });
       const before = await open();
-      expect(before.haft.registry.has("greet")).toBe(false);
+      expect(before.haft.tools.registry.has("greet")).toBe(false);
       expect(before.warnings.join("\n")).toContain("haft trust");
       await before.close();
       await trust(folder, { home, env: {} });

@@ -79,7 +79,11 @@ describe("权限系统", () => {
       const { haft, runs } = createConfirming();
       const { callId } = await haft.execute("publish", { page: "home" });
       const [open] = await haft.approvals.list("pending");
-      expect(await haft.approve(open!.id, "ada")).toMatchObject({ success: true, callId, details: "published" });
+      expect(await haft.approvals.approve(open!.id, "ada")).toMatchObject({
+        success: true,
+        callId,
+        details: "published",
+      });
       expect(runs).toEqual([{ page: "home" }]);
       expect(haft.recorded.of("permission_resolved")).toMatchObject([{ decision: "approved", by: "ada", callId }]);
       expect(haft.recorded.types(callId).at(-1)).toBe("tool_call_completed");
@@ -89,7 +93,7 @@ describe("权限系统", () => {
       const { haft, runs } = createConfirming();
       await haft.execute("publish", { page: "home" });
       const [open] = await haft.approvals.list("pending");
-      const refused = await haft.deny(open!.id, "not ready");
+      const refused = await haft.approvals.deny(open!.id, "not ready");
       expect(refused).toMatchObject({ success: false, error: { code: "approval_denied" } });
       expect(failureOf(refused)).toMatch(/^Permission denied: .*not ready/);
       expect(runs).toEqual([]);
@@ -107,13 +111,13 @@ describe("权限系统", () => {
       const [question] = await haft.approvals.list("pending");
       expect(describeApproval(question!).join("\n")).toMatch(/-old[^]*\+new/);
       expect(onDisk("page.md")).toBe("old\n");
-      expect(await haft.approve(question!.id, "ada")).toMatchObject({ success: true, callId: "w1" });
+      expect(await haft.approvals.approve(question!.id, "ada")).toMatchObject({ success: true, callId: "w1" });
       expect(onDisk("page.md")).toBe("new\n");
       writeFileSync(join(folder, "page.md"), "by hand\n");
       // The same yes again tells what came of the first, and writes nothing.
-      expect(await haft.approve(question!.id, "ada")).toMatchObject({ status: "completed", callId: "w1" });
+      expect(await haft.approvals.approve(question!.id, "ada")).toMatchObject({ status: "completed", callId: "w1" });
       expect(onDisk("page.md")).toBe("by hand\n");
-      await expect(haft.deny(question!.id, "no", "ada")).rejects.toThrow(/already approved/);
+      await expect(haft.approvals.deny(question!.id, "no", "ada")).rejects.toThrow(/already approved/);
     });
 
     test("an open question that nobody answers expires, and then the answer is no", async () => {
@@ -122,7 +126,7 @@ describe("权限系统", () => {
       const [question] = await haft.approvals.list("pending");
       await haft.clock.advance(60_001);
       expect(await haft.approvals.get(question!.id)).toMatchObject({ state: "expired" });
-      await expect(haft.approve(question!.id, "ada")).rejects.toThrow(/expired/);
+      await expect(haft.approvals.approve(question!.id, "ada")).rejects.toThrow(/expired/);
     });
   });
 
@@ -256,7 +260,7 @@ describe("BaseTool 基类", () => {
       const { details } = await haft.execute("web_search", { query: "Python async", max_results: 2 });
       expect(details).toMatchObject({ results: [{ title: "Python async 1" }, { title: "Python async 2" }] });
       expect(requests).toHaveLength(1);
-      expect(haft.registry.get("web_search")?.permission({ query: "x" })).toBe(ToolPermission.AUTO);
+      expect(haft.tools.registry.get("web_search")?.permission({ query: "x" })).toBe(ToolPermission.AUTO);
     });
   });
 });
@@ -296,7 +300,7 @@ describe("工具注册中心", () => {
     expect(await toolkit.executeTool("web_search", {})).toMatchObject({ success: true, details: "web_search" });
     const refused = await toolkit.executeTool("web_fetch", {});
     expect(refused.error).toMatch(/^Tool 'web_fetch' not available in search's toolkit/);
-    expect(await haft.log.recent()).toMatchObject([
+    expect(await haft.calls.log.recent()).toMatchObject([
       { toolName: "web_search", caller: { agent: "search" }, status: "completed" },
       { toolName: "web_fetch", caller: { agent: "search" }, status: "failed" },
     ]);
@@ -393,7 +397,7 @@ describe("XML 解析器", () => {
   test("a call that was read runs through the gate", async () => {
     const haft = createTestHaft({ tools: [createWebSearchTool(async (query, max) => [query, String(max)])] });
     const text = call("<query><![CDATA[AI]]></query>\n<max_results><![CDATA[3]]></max_results>");
-    const [parsed] = parseToolCalls(text, { tools: haft.registry.list() }).calls;
+    const [parsed] = parseToolCalls(text, { tools: haft.tools.registry.list() }).calls;
     const result = await haft.execute(parsed!.name, parsed!.input, { id: parsed!.id });
     expect(result).toMatchObject({ callId: parsed!.id, details: ["AI", "3"] });
     expect(formatToolResult(parsed!.name, result)).toContain("<name>web_search</name>\n  <success>true</success>");
@@ -467,7 +471,7 @@ Example:
   });
 
   test("what it will print is known of every tool: parameters, which are required, and their defaults", () => {
-    const [declared] = createTestHaft({ tools: [createWebSearchTool()] }).toLLMTools();
+    const [declared] = createTestHaft({ tools: [createWebSearchTool()] }).tools.definitions();
     expect(declared).toMatchObject({
       name: "web_search",
       description: "搜索互联网获取信息",
@@ -480,9 +484,14 @@ describe("内置工具", () => {
   test("call_subagent validates the agent's name, then routes to it", async () => {
     const haft = createTestHaft({ tools: [createWebSearchTool(async (query) => [`about ${query}`])] });
     const scripted = (script: LanguageScript, toolNames: readonly string[], name: string) =>
-      createAgent({ haft, name, model: createScriptedLanguageModel(script), toolkit: haft.toolkit(name, toolNames) });
+      createAgent({
+        haft,
+        name,
+        model: createScriptedLanguageModel(script),
+        toolkit: haft.tools.toolkit(name, toolNames),
+      });
     const missing = () => Promise.reject(new Error("not here"));
-    haft.registry.registerMany(
+    haft.tools.registry.registerMany(
       createAgentTools({
         messageSink: { say: () => false },
         skills: { load: missing, read: missing },
@@ -542,7 +551,7 @@ describe("内置工具", () => {
     expect(textOf(page.content)).toContain("| Green | 80 |");
     const paper = await haft.execute("web_fetch", { url: `${origin}/paper.pdf` });
     expect(textOf(paper.content)).toContain("--- page 1 of 1 ---\nOn tea");
-    expect(haft.registry.get("web_fetch")?.permission({ url: origin })).toBe(ToolPermission.AUTO);
+    expect(haft.tools.registry.get("web_fetch")?.permission({ url: origin })).toBe(ToolPermission.AUTO);
   });
 
   describe("artifacts", () => {
@@ -560,7 +569,7 @@ describe("内置工具", () => {
         details: { id: "report", title: "报告", version: 1 },
       });
       expect(await call("create_artifact", { content: "again" })).toMatchObject({ error: { code: "path_exists" } });
-      for (const made of haft.tools()) expect(made.permission({}), made.name).toBe(ToolPermission.AUTO);
+      for (const made of haft.tools.list()) expect(made.permission({}), made.name).toBe(ToolPermission.AUTO);
     });
 
     test("read_artifact, older versions too", async () => {

@@ -123,9 +123,9 @@ describe.each(Object.keys(TEXTS) as (keyof typeof TEXTS)[])("all of %s is seen",
 
   test("of an own tool, without a workspace", async () => {
     const haft = stage({ folder: false });
-    expect(haft.tools().map(({ name }) => name)).toEqual(["print"]);
+    expect(haft.tools.list().map(({ name }) => name)).toEqual(["print"]);
     expect(await findUnseen(haft, { name: "print", input: { which } }, TEXTS[which])).toBe("");
-    expect(haft.tools().map(({ name }) => name)).toContain("read_result");
+    expect(haft.tools.list().map(({ name }) => name)).toContain("read_result");
   });
 
   test("of a file", async () => {
@@ -184,7 +184,7 @@ test.each([
 
 test("all of an output that has many tokens is seen: it is cut once", async () => {
   const haft = stage();
-  expect(haft.tokens.count(PROTEIN)).toBeGreaterThan(30_000);
+  expect(haft.settings.tokens.count(PROTEIN)).toBeGreaterThan(30_000);
   expect(await findUnseen(haft, { name: "exec", input: { command: "cat PROTEIN.txt" } }, PROTEIN)).toBe("");
 });
 

@@ -150,7 +150,7 @@ describe.runIf(canRun("sandbox", missing))("a command that needs approval", () =
     expect(whole).toMatch(/^\+300$/m);
     expect(whole).toMatch(/^\| A evil.txt$/m);
     answer = () => ({ approved: true, confirmUnshown: true });
-    expect(await haft.approve(asked[0]!.id, { confirmUnshown: true })).toMatchObject({ status: "completed" });
+    expect(await haft.approvals.approve(asked[0]!.id, { confirmUnshown: true })).toMatchObject({ status: "completed" });
     expect(read("keep.txt")).toBe("changed\n");
     expect(read("f300.txt")).toBe("300\n");
   });
@@ -361,7 +361,7 @@ describe.runIf(canRun("sandbox", missing))("a command that needs approval", () =
       expect(existsSync(at("time.txt"))).toBe(false);
       const host = await openHaft(folder, { stateFolder: stateFolder(), home: folder });
       const [approval] = await host.haft.approvals.list();
-      const result = await host.haft.approve(approval!.id);
+      const result = await host.haft.approvals.approve(approval!.id);
       const text = textOf(approval?.preview?.content ?? []);
       expect(result).toMatchObject({ status: "completed", details: { previewed: true } });
       expect(text).toContain(`+${read("time.txt").trim()}`);

@@ -242,7 +242,7 @@ describe.runIf(canRun("sandbox", missing))("a confined command", () => {
     expect(requested).toMatchObject({ status: "pending", pending: { kind: "approval" } });
     const [approval] = await haft.approvals.list();
     expect(JSON.stringify(approval!.preview)).toContain("OUTSIDE the sandbox");
-    expect(await haft.approve(approval!.id)).toMatchObject({ status: "completed" });
+    expect(await haft.approvals.approve(approval!.id)).toMatchObject({ status: "completed" });
     expect(readFileSync(join(base, "outside.txt"), "utf8")).toBe("approved\n");
   });
 
@@ -309,7 +309,7 @@ test("where nothing can be confined, every command asks and every result says so
       expect(await haft.execute("exec", { command })).toMatchObject({ status: "pending" });
     const [approval] = await haft.approvals.list();
     expect(JSON.stringify(approval!.preview)).toContain("UNCONFINED");
-    const result = await haft.approve(approval!.id);
+    const result = await haft.approvals.approve(approval!.id);
     expect(result).toMatchObject({ status: "completed", details: { confined: false } });
     expect(JSON.stringify(result)).toContain("there is no Landlock");
   } finally {

@@ -14,7 +14,7 @@ interface Called {
 
 /** The result of the one call that the schedule makes, as the scheduler is given it. */
 export async function callBySchedule({ haft, name, input, options }: Called): Promise<ToolResult> {
-  const { clock } = haft;
+  const { clock } = haft.settings;
   const { mode, policy = [], allowedPaths, caller, id = "sch_entrance" } = options;
   const now = clock.now();
   const store = await openInMemory(schedulesModule);

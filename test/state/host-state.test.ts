@@ -103,7 +103,7 @@ describe("an output that is too long", () => {
         error: { code: "path_not_found", message: expect.stringContaining("of this session") },
       });
     }
-    expect(await host.haft.spill.read(path), "for the HTTP and the MCP server").toBe(LONG);
+    expect(await host.haft.calls.spill.read(path), "for the HTTP and the MCP server").toBe(LONG);
   });
 
   test("of a command is named in the same way", async () => {

@@ -63,10 +63,10 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
     };
     const result =
       decision === "deny"
-        ? await resultWithin(haft.deny(id, reason, by), waitMs, haft)
+        ? await resultWithin(haft.approvals.deny(id, reason, by), waitMs, haft)
         : waitMs === 0
-          ? void (await haft.approvals.answer(id, { ...by, ...grant, reason, approved: true }))
-          : await resultWithin(haft.approve(id, { ...by, ...grant, reason }), waitMs, haft);
+          ? void (await haft.approvals.save(id, { ...by, ...grant, reason, approved: true }))
+          : await resultWithin(haft.approvals.approve(id, { ...by, ...grant, reason }), waitMs, haft);
     const approval = describe(await find(id), haft, identity);
     return {
       approval,
@@ -170,7 +170,7 @@ function problemOf(rule: string): string | undefined {
 async function resultWithin(running: Promise<ToolResult>, waitMs: number, haft: Haft): Promise<ToolResult | undefined> {
   let onLate: () => void = () => undefined;
   const late = new Promise<undefined>((resolve) => (onLate = () => resolve(undefined)));
-  const timer = haft.clock.after(waitMs, () => onLate());
+  const timer = haft.settings.clock.after(waitMs, () => onLate());
   try {
     return await Promise.race([running, late]);
   } finally {
@@ -200,7 +200,7 @@ function describe(approval: Approval, haft: Haft, identity: Identity): ApprovalI
 function describeBriefly(approval: Approval, haft: Haft, identity: Identity): ApprovalInfo {
   const { id, callId, toolName, caller, reason, askedAt, expiresAt } = approval;
   const answers = seesAnswers(approval, identity) ? approval.answers : undefined;
-  const tool = haft.registry.get(toolName);
+  const tool = haft.tools.registry.get(toolName);
   const { subject, risk } = summaryOf(approval, haft);
   return {
     id,
@@ -263,7 +263,7 @@ function copyQuestion({ options, ...asked }: NonNullable<Approval["questions"]>[
 }
 
 function summaryOf({ summary, toolName, input }: Approval, haft: Haft): CallSummary {
-  return summary ?? summarizeCall(haft.registry.get(toolName), input);
+  return summary ?? summarizeCall(haft.tools.registry.get(toolName), input);
 }
 
 /** An approval that was cancelled, or whose call changed, cannot be answered any more. */

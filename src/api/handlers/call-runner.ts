@@ -140,7 +140,7 @@ export class CallRunner {
     const kept: RecentCall = {
       ...call,
       status: "waiting",
-      requestedAt: this.#haft.clock.now(),
+      requestedAt: this.#haft.settings.clock.now(),
       updates: [],
       number: Number.MAX_SAFE_INTEGER,
       characters: 0,

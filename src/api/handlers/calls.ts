@@ -42,7 +42,7 @@ export function createCallsApi({ haft, runner, history, undoable }: CallsApiOpti
     const canUndo = await undoable?.(found.map(({ callId }) => callId));
     return found.map((each) => {
       const call = shownTo(identity, each);
-      const tool = haft.registry.get(call.toolName);
+      const tool = haft.tools.registry.get(call.toolName);
       const summary = call.input === undefined ? undefined : summarizeCall(tool, call.input);
       return {
         ...rowOf(call),
@@ -119,7 +119,7 @@ export function createCallsApi({ haft, runner, history, undoable }: CallsApiOpti
       // Only the reference in the result is read, never one from a client.
       const { spill } = result.metadata;
       const text = "cut" in result.metadata ? undefined : textOf(result.content);
-      const whole = spill ? await haft.spill.read(spill.ref) : text;
+      const whole = spill ? await haft.calls.spill.read(spill.ref) : text;
       if (whole === undefined) throw new ApiError("not_found", "The output was deleted", "Make the call again.");
       const end = Math.min(offset + limit, whole.length);
       setHeader("x-total-characters", String(whole.length));

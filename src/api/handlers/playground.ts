@@ -31,10 +31,10 @@ export interface PlaygroundApiOptions {
 export function createPlaygroundApi(options: PlaygroundApiOptions): Handlers<typeof playground> {
   const { haft, history } = options;
   return {
-    formats: () => ({ items: TEXT_FORMATS.map(exampleWith(haft.tools())) }),
+    formats: () => ({ items: TEXT_FORMATS.map(exampleWith(haft.tools.list())) }),
     async parse({ body, identity }) {
       const { text, format = "auto", startsInReasoning = false } = body;
-      const parsed = await parseInSlices(text, { format, startsInReasoning, tools: haft.tools() });
+      const parsed = await parseInSlices(text, { format, startsInReasoning, tools: haft.tools.list() });
       const calls: JudgedCall[] = [];
       for (const [at, call] of parsed.calls.slice(0, MAX_CALLS).entries()) {
         if (at % CALLS_PER_TURN === CALLS_PER_TURN - 1) await setImmediate();
@@ -49,7 +49,7 @@ export function createPlaygroundApi(options: PlaygroundApiOptions): Handlers<typ
       if (!call?.result || "cut" in call.result.metadata) {
         throw new ApiError("not_found", "There is no result of such a call here", "Make the call, and wait for it.");
       }
-      return { text: formatToolResult(call.toolName, call.result, { format, tools: haft.tools() }) };
+      return { text: formatToolResult(call.toolName, call.result, { format, tools: haft.tools.list() }) };
     },
   };
 }
@@ -83,9 +83,9 @@ async function judge(
   user: string,
   { haft, explain }: PlaygroundApiOptions,
 ): Promise<Pick<JudgedCall, "explanation" | "problem" | "answer">> {
-  const tools = haft.tools();
+  const tools = haft.tools.list();
   if (failure) return { answer: formatToolResult(name, { success: false, error: failure }, { format, tools }) };
-  const tool = haft.registry.get(name);
+  const tool = haft.tools.registry.get(name);
   const names = tools.map((each) => each.name);
   // A tool that the policy hides does not exist.
   if (!tool || !names.includes(tool.name)) {

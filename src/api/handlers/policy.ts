@@ -82,12 +82,12 @@ export function createPolicyApi(
   haft: Haft,
   { record, pastCalls, ruleHits, lineOf, savedLines, file }: PolicyApiOptions,
 ): Handlers<typeof policy> {
-  const cwd = haft.folder;
+  const cwd = haft.settings.folder;
   const ruleSet = haft.policy.rules;
 
   /** A past call that rules can still be tried on: the tool exists and accepts the input. */
   const readCall = async (call: PastCall): Promise<JudgedCall | undefined> => {
-    const tool = haft.registry.get(call.toolName);
+    const tool = haft.tools.registry.get(call.toolName);
     const input = tool && (await validatedInput(tool, call.input).catch(() => undefined));
     return tool && input !== undefined ? { call, tool, input, cwd } : undefined;
   };
@@ -200,7 +200,7 @@ export function createPolicyApi(
     explain: ({ body, identity }) => explainCall(haft, body, identity.name),
     async lint() {
       const findLine = await lineFinder();
-      const items = lintRules(ruleSet.sources(), haft.registry.list()).map(
+      const items = lintRules(ruleSet.sources(), haft.tools.registry.list()).map(
         ({ level, message, key, values, rule, list, origin }) => ({
           level: level === "error" ? ("error" as const) : ("warning" as const),
           message,
@@ -320,7 +320,7 @@ function rejectMalformed({ rule, decision }: NewRuleRequest): void {
 /** What would happen to a call, and why. */
 export async function explainCall(haft: Haft, request: ExplainRequest, user: string): Promise<Explanation> {
   const { tool, input = {}, mode, session } = request;
-  if (!haft.registry.get(tool)) throw notFound("There is no such tool", "tools");
+  if (!haft.tools.registry.get(tool)) throw notFound("There is no such tool", "tools");
   const { verdict, layers, steps } = await haft.policy.explain(tool, input, { mode, caller: { user, session } });
   return {
     verdict,
@@ -347,7 +347,7 @@ export async function explainCall(haft: Haft, request: ExplainRequest, user: str
 export function verdictOf(haft: Haft, tool: AnyTool): Verdict | undefined {
   const refused = explainVisibility(tool, layersOf(haft)).layers.find(({ allowed }) => !allowed);
   if (refused) return { decision: "deny", by: "policy", reason: refused.reason, origin: refused.layer };
-  const rules = bareRules(haft.policy.rules, tool, haft.folder);
+  const rules = bareRules(haft.policy.rules, tool, haft.settings.folder);
   for (const list of RULE_LISTS) {
     const bare = rules?.[list].find(({ rule }) => rule.isBare)?.rule;
     if (!bare) continue;

@@ -144,7 +144,7 @@ export function createServerApi(options: ServerApiOptions): Handlers<typeof serv
         ...(await health.warnings()),
       ],
       configuration: options.health?.configuration?.(),
-      load: haft.load(),
+      load: haft.calls.load(),
     }),
     openApi: () => options.describe(version),
   };

@@ -26,7 +26,7 @@ export type ReadStatistics = (query: StatisticsQuery) => MaybePromise<Statistics
 
 export function createStatisticsApi(haft: Haft, read: ReadStatistics): Handlers<typeof statistics> {
   const tokens = new TokenReporter(haft);
-  const { clock } = haft;
+  const { clock } = haft.settings;
   const show = (query: StatisticsQuery): MaybePromise<StatisticsInfo> => {
     if (query.from >= query.to) throw new ApiError("bad_request", '"from" must be before "to"');
     return read(query);
@@ -58,7 +58,7 @@ class TokenReporter {
   }
 
   async report(numbers: StatisticsInfo, caller: Partial<Caller>): Promise<TokenReport> {
-    const { tools: shown, deferred } = this.#haft.shownTools({ caller });
+    const { tools: shown, deferred } = this.#haft.tools.shown({ caller });
     const calls = new Map(numbers.tools.map((tool) => [tool.tool, tool]));
     const tools: TokenReport["tools"] = [];
     for (const [at, tool] of [...shown, ...deferred].entries()) {
@@ -72,7 +72,7 @@ class TokenReporter {
     return {
       from: numbers.from,
       to: numbers.to,
-      counter: this.#haft.tokens.name,
+      counter: this.#haft.settings.tokens.name,
       allTokens: total(({ definitionTokens }) => definitionTokens),
       shownTokens: total(({ isShown, definitionTokens }) => (isShown ? definitionTokens : 0)),
       resultTokens: total(({ resultTokens }) => resultTokens),
@@ -83,7 +83,7 @@ class TokenReporter {
   #costOf(tool: AnyTool): Cost {
     let cost = this.#costs.get(tool);
     if (!cost) {
-      const { tokens } = this.#haft;
+      const { tokens } = this.#haft.settings;
       const { name, description, parameters } = compactDeclaration(tool);
       cost = {
         definitionTokens: tokens.count(definitionText(tool)),

@@ -24,7 +24,7 @@ export function createToolsApi({ haft, metrics, verdictOf }: ToolsApiOptions): H
     const { name, title, description, kind, category, tags, aliases, version, mode, labels, origin, builtIn, output } =
       tool;
     const { timeoutMs, maxConcurrent, maxResultBytes } = tool.limits;
-    const statistics = haft.getStats().callStats[name];
+    const statistics = haft.tools.stats().callStats[name];
     return {
       name,
       title,
@@ -53,7 +53,8 @@ export function createToolsApi({ haft, metrics, verdictOf }: ToolsApiOptions): H
   return {
     list({ query: { search, group, kind }, identity }) {
       const caller = { user: identity.name };
-      const found = search === undefined ? haft.tools({ caller }) : haft.search(search, { limit: MAX_FOUND, caller });
+      const found =
+        search === undefined ? haft.tools.list({ caller }) : haft.tools.search(search, { limit: MAX_FOUND, caller });
       const items = found
         .map(describe)
         .filter((tool) => kind === undefined || tool.kind === kind)
@@ -62,13 +63,13 @@ export function createToolsApi({ haft, metrics, verdictOf }: ToolsApiOptions): H
     },
     async forget({ query: { tool }, identity }) {
       // A name that is no longer registered may still have been learned about.
-      const name = tool === undefined ? undefined : (haft.registry.get(tool)?.name ?? tool);
-      return { tools: await haft.forgetToolUse({ user: identity.name, tool: name }) };
+      const name = tool === undefined ? undefined : (haft.tools.registry.get(tool)?.name ?? tool);
+      return { tools: await haft.tools.forgetUse({ user: identity.name, tool: name }) };
     },
     get({ params: { name }, identity }) {
-      const tool = haft.registry.get(name);
+      const tool = haft.tools.registry.get(name);
       // A tool that the policy hides does not exist.
-      const shown = haft.tools({ caller: { user: identity.name } }).map((each) => each.name);
+      const shown = haft.tools.list({ caller: { user: identity.name } }).map((each) => each.name);
       if (tool && shown.includes(tool.name)) return describe(tool);
       const near = didYouMean(name, shown);
       throw near

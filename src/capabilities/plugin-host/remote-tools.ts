@@ -15,7 +15,7 @@ import {
 } from "./messages.ts";
 import type { PluginProcess } from "./plugin-process.ts";
 
-/** A plugin whose tools run in its process, for `haft.use`. */
+/** A plugin whose tools run in its process, for `haft.tools.install`. */
 export function remotePlugin(process: PluginProcess): Plugin {
   return {
     manifest: process.manifest,

@@ -148,7 +148,7 @@ async function checkHost(
       try {
         onImported(await listImported(host));
         await checkServing(host);
-        return { state: "ok", found: `opens, with ${countOf(host.haft.tools().length, "tool")}` };
+        return { state: "ok", found: `opens, with ${countOf(host.haft.tools.list().length, "tool")}` };
       } finally {
         await host.close();
       }

@@ -166,7 +166,7 @@ async function openConversation(
     const unsubscribe = host.agents.onAgentMessage((message) => printer.line(safe(message)));
     const messages: Message[] = [];
     const context = new ToolCallContext();
-    const session = `terminal-${process.pid}-${host.haft.clock.now()}`;
+    const session = `terminal-${process.pid}-${host.haft.settings.clock.now()}`;
     return {
       agent,
       async send(text, signal) {

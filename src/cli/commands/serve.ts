@@ -110,7 +110,7 @@ function createLog({ stderr }: Terminal, { info, paintStderr }: Output): (line: 
 }
 
 function describeEnd({ haft }: HaftHost): string {
-  const { running } = haft.load();
+  const { running } = haft.calls.load();
   if (running === 0) return "Ending…";
   return `Ending; waiting for ${running === 1 ? "a running call" : `${running} running calls`}. Ctrl-C again ends at once.`;
 }
@@ -125,7 +125,7 @@ interface Greeting {
 
 function greet({ info, paintStderr }: Output, { version, cwd, host, hasConsole, imported }: Greeting): void {
   info(
-    `${paintStderr("bold", `Haft ${version}`)} serves ${safe(host.config.folder)} with ${host.haft.tools().length} tools.`,
+    `${paintStderr("bold", `Haft ${version}`)} serves ${safe(host.config.folder)} with ${host.haft.tools.list().length} tools.`,
   );
   if (imported.length > 0) {
     info(`Settings of other programs: ${countImported(imported)}. \`haft doctor\` lists them with the reasons.`);

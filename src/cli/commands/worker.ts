@@ -45,7 +45,7 @@ export const worker = defineCommand({
       const running = await host.haft.jobs.work({ name: workerName, takes, concurrency });
       // A schedule can call any tool, so a worker for some tools does not run schedules.
       if (tools.length === 0) host.schedules.start();
-      const taken = host.haft.registry.list().filter(takes);
+      const taken = host.haft.tools.registry.list().filter(takes);
       const { store, jobs } = host.config.value;
       const queue =
         store.url === undefined ? "file" : jobs.redisUrl === undefined ? host.store.database.engine : "redis";

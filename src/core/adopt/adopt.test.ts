@@ -323,7 +323,7 @@ describe("approvals of other systems are kept", () => {
     const haft = createHaft({ tools: [make({ requireConfirmation: true })] });
     const asked = await haft.execute("pay", {});
     if (asked.status !== "pending") throw new Error(JSON.stringify(asked));
-    expect(await haft.approve(asked.pending.id)).toMatchObject({ status: "completed", details: "ran" });
+    expect(await haft.approvals.approve(asked.pending.id)).toMatchObject({ status: "completed", details: "ran" });
     expect(await call(make({ runAsync: async () => ({ error: "no" }) }), {})).toMatchObject({ status: "failed" });
   });
 

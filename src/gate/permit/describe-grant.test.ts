@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import type { AnyTool } from "../../core/tool.ts";
-import { createHaft } from "../../runtime.ts";
+import { createRuntime } from "../../runtime.ts";
 import { describeGrant, type GrantContext } from "./describe-grant.ts";
 
 const caller = { user: "ann", session: "s" };
@@ -101,7 +101,7 @@ test.each([
       needsApproval: true,
       rule: ({ to }: { to: string }) => `to=="${to}"`,
     });
-    const haft = createHaft({ tools: [tool], ...options });
+    const haft = createRuntime({ tools: [tool], ...options });
     await haft.execute("post", { to: "ann", body: "hi" });
     const [asked] = await haft.approvals.list("pending");
     const always = asked!.grants!.filter(({ scope }) => scope === "always");
@@ -110,7 +110,7 @@ test.each([
     expect(always[1]!.sentence).toContain('with to "ann", whatever its other values are, without asking');
     for (const { sentence: text } of always) expect(text.startsWith(start)).toBe(true);
     // Another body runs unasked, as the sentence says.
-    await haft.approve(asked!.id, { scope: "session", rule: ['post(to=="ann")'], confirmBroader: true });
+    await haft.approvals.approve(asked!.id, { scope: "session", rule: ['post(to=="ann")'], confirmBroader: true });
     expect(await haft.execute("post", { to: "ann", body: "other" })).toMatchObject({ status: "completed" });
     await haft.shutdown();
   },

@@ -34,7 +34,7 @@ describe("a call that must ask", () => {
   test("is pending where nobody can answer, and says so to the model", async () => {
     const { haft, runs } = start();
     const result = await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } });
-    expect(result).toMatchObject({ status: "pending", success: false, pending: { kind: "approval" } });
+    expect(result).toMatchObject({ status: "pending", pending: { kind: "approval" } });
     expect(textOf(result.content)).toContain("Do not repeat the call");
     expect(runs).toEqual([]);
     expect(await haft.approvals.list("pending")).toMatchObject([
@@ -45,9 +45,13 @@ describe("a call that must ask", () => {
   test("runs exactly once when it is approved", async () => {
     const { haft, runs } = start();
     const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } }));
-    expect(await haft.approve(id, "ann")).toMatchObject({ status: "completed", callId: "c", details: "removed" });
-    expect(await haft.approve(id)).toMatchObject({ status: "completed", callId: "c", details: "removed" });
-    await expect(haft.deny(id)).rejects.toThrow(/already approved/);
+    expect(await haft.approvals.approve(id, "ann")).toMatchObject({
+      status: "completed",
+      callId: "c",
+      details: "removed",
+    });
+    expect(await haft.approvals.approve(id)).toMatchObject({ status: "completed", callId: "c", details: "removed" });
+    await expect(haft.approvals.deny(id)).rejects.toThrow(/already approved/);
     expect(await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } })).toMatchObject({
       status: "completed",
       metadata: { known: "replay" },
@@ -59,7 +63,7 @@ describe("a call that must ask", () => {
   test("runs once when it is approved twice at the same moment", async () => {
     const { haft, runs } = start();
     const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } }));
-    await Promise.allSettled([haft.approve(id), haft.approve(id), haft.approve(id)]);
+    await Promise.allSettled([haft.approvals.approve(id), haft.approvals.approve(id), haft.approvals.approve(id)]);
     expect(runs).toHaveLength(1);
   });
 
@@ -74,7 +78,7 @@ describe("a call that must ask", () => {
   test("is not allowed by an answer to another call: other input, caller, paths or id ask again", async () => {
     const { haft, runs } = start();
     const shown = { id: "c", caller: { session: "s" }, allowedPaths: ["/a"] };
-    await haft.approvals.answer(idOf(await haft.execute("rm", { path: "a" }, shown)), { approved: true });
+    await haft.approvals.save(idOf(await haft.execute("rm", { path: "a" }, shown)), { approved: true });
     for (const [input, options] of [
       [{ path: "b" }, shown],
       [{ path: "a" }, { ...shown, id: "d" }],
@@ -92,10 +96,9 @@ describe("a call that must ask", () => {
       {},
       { parameters: z.object({ paths: z.array(z.string()).transform((all) => new Set(all)) }) },
     );
-    await haft.approvals.answer(
-      idOf(await haft.execute("rm", { paths: ["a"] }, { id: "c", caller: { session: "s" } })),
-      { approved: true },
-    );
+    await haft.approvals.save(idOf(await haft.execute("rm", { paths: ["a"] }, { id: "c", caller: { session: "s" } })), {
+      approved: true,
+    });
     expect(await haft.execute("rm", { paths: ["everything"] }, { id: "c", caller: { session: "s" } })).toMatchObject({
       status: "pending",
     });
@@ -105,7 +108,7 @@ describe("a call that must ask", () => {
   test("is not allowed by an answer that was given for another definition of the tool", async () => {
     const { haft, runs } = start();
     const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } }));
-    haft.registry.unregister("rm");
+    haft.tools.registry.unregister("rm");
     haft.register({
       name: "rm",
       description: "Now it does something else",
@@ -113,7 +116,7 @@ describe("a call that must ask", () => {
       permission: "confirm",
       run: () => runs.push("new"),
     });
-    expect(await haft.approve(id)).toMatchObject({ status: "failed", error: { code: "conflict" } });
+    expect(await haft.approvals.approve(id)).toMatchObject({ status: "failed", error: { code: "conflict" } });
     expect(await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } })).toMatchObject({
       status: "pending",
     });
@@ -123,7 +126,7 @@ describe("a call that must ask", () => {
   test("is told why it was denied, and does not run", async () => {
     const { haft, runs } = start();
     const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } }));
-    const result = await haft.deny(id, "that file is needed", "ann");
+    const result = await haft.approvals.deny(id, "that file is needed", "ann");
     expect(result).toMatchObject({ status: "failed", error: { code: "approval_denied", actor: "policy" } });
     expect(textOf(result.content)).toMatch(/Permission denied.*that file is needed.*Do not repeat/s);
     expect(runs).toEqual([]);
@@ -132,15 +135,15 @@ describe("a call that must ask", () => {
   test("keeps its first answer: the same again changes nothing, another one is refused", async () => {
     const { haft, runs } = start();
     const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } }));
-    expect(await haft.approvals.answer(id, { approved: false, by: "ann" })).toMatchObject({ state: "denied" });
-    expect(await haft.approvals.answer(id, { approved: false, by: "bob" })).toMatchObject({
+    expect(await haft.approvals.save(id, { approved: false, by: "ann" })).toMatchObject({ state: "denied" });
+    expect(await haft.approvals.save(id, { approved: false, by: "bob" })).toMatchObject({
       state: "denied",
       answeredBy: "ann",
     });
-    await expect(haft.approvals.answer(id, { approved: true })).rejects.toThrow(/already denied by ann/);
-    await expect(haft.approve(id)).rejects.toThrow(/already denied/);
-    await expect(haft.approvals.answer("apr_unknown", { approved: true })).rejects.toThrow(/no approval/);
-    await expect(haft.approve("apr_unknown")).rejects.toThrow(/no approval/);
+    await expect(haft.approvals.save(id, { approved: true })).rejects.toThrow(/already denied by ann/);
+    await expect(haft.approvals.approve(id)).rejects.toThrow(/already denied/);
+    await expect(haft.approvals.save("apr_unknown", { approved: true })).rejects.toThrow(/no approval/);
+    await expect(haft.approvals.approve("apr_unknown")).rejects.toThrow(/no approval/);
     expect(runs).toEqual([]);
   });
 
@@ -180,7 +183,7 @@ describe("a call that must ask", () => {
       run: () => runs.push("ran"),
     });
     const result = await haft.execute(loose, {}, { id: "c", caller: { session: "s" } });
-    expect(await haft.approve(idOf(result))).toMatchObject({ status: "completed" });
+    expect(await haft.approvals.approve(idOf(result))).toMatchObject({ status: "completed" });
     expect(runs).toEqual(["ran"]);
   });
 });
@@ -230,7 +233,7 @@ describe("an approver", () => {
   test("who said nothing may be followed by an answer from elsewhere", async () => {
     const { haft, runs } = start({ approver: async () => undefined });
     const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } }));
-    expect(await haft.approve(id)).toMatchObject({ status: "completed" });
+    expect(await haft.approvals.approve(id)).toMatchObject({ status: "completed" });
     expect(runs).toHaveLength(1);
   });
 
@@ -249,7 +252,7 @@ describe("an approver", () => {
     });
     expect(await haft.approvals.list("pending")).toEqual([]);
     expect(await haft.approvals.list()).toHaveLength(1);
-    await expect(haft.approve((await haft.approvals.list())[0]!.id)).rejects.toThrow(/was cancelled/);
+    await expect(haft.approvals.approve((await haft.approvals.list())[0]!.id)).rejects.toThrow(/was cancelled/);
     expect(runs).toEqual([]);
   });
 

@@ -18,7 +18,7 @@ async function askAndGrant(scope: "session" | "always") {
   const call = (caller: { session?: string; user?: string }) => haft.execute("push", {}, { caller });
   await call({ session: "s", user: "ann" });
   const [question] = await haft.approvals.list("pending");
-  await haft.approve(question!.id, { scope, rule: "push", by: "ann" });
+  await haft.approvals.approve(question!.id, { scope, rule: "push", by: "ann" });
   return { haft, call };
 }
 

@@ -44,7 +44,10 @@ describe("a tool runs unasked", () => {
   test("never if it comes from a plugin that calls it built-in", async () => {
     const haft = createHaft();
     const manifest = { id: "acme", name: "Acme", version: "1.0.0" };
-    await haft.use({ manifest, register: (api) => void api.registerTool(make({ origin: { type: "builtin" } })) });
+    await haft.tools.install({
+      manifest,
+      register: (api) => void api.registerTool(make({ origin: { type: "builtin" } })),
+    });
     expect(await haft.execute("wipe", {})).toMatchObject({ status: "pending" });
   });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
-import { createHaft } from "../../runtime.ts";
+import { createRuntime, type RuntimeOptions } from "../../runtime.ts";
 import { RuleSet } from "./rules/rule-set.ts";
 import { stricter } from "./verdict.ts";
 
@@ -31,14 +31,14 @@ test("a hook that denies wins over a rule that asks or allows", async () => {
   const command = `${process.execPath} -e "process.exit(2)"`;
   for (const rules of [{ ask: ["look"] }, { allow: ["look"] }]) {
     const hooks = [{ origin: "user", settings: { PreToolUse: [{ hooks: [{ type: "command" as const, command }] }] } }];
-    const haft = createHaft({ tools: [tool], rules, hooks });
+    const haft = createRuntime({ tools: [tool], rules, hooks });
     expect(await haft.execute("look", {})).toMatchObject({ status: "failed", error: { actor: "policy" } });
   }
 });
 
 test("an ask without a rule is denied if dontAsk is configured, for any mode of the call", async () => {
   const rules = new RuleSet([{ origin: "user", defaultMode: "dontAsk" }]);
-  const haft = createHaft({ tools: [tool], rules, requiresApproval: () => "Nobody has seen it yet." });
+  const haft = createRuntime({ tools: [tool], rules, requiresApproval: () => "Nobody has seen it yet." });
   for (const mode of [undefined, "default", "bypassPermissions"] as const) {
     const result = await haft.execute("look", {}, mode ? { mode } : {});
     expect(result.status).not.toBe("completed");
@@ -55,8 +55,8 @@ test("a rule is suggested only if it would allow the call through the whole poli
     permission: "confirm",
     run: () => "removed",
   });
-  const suggestedBy = async (options: Parameters<typeof createHaft>[0]) => {
-    const haft = createHaft({ tools: [remove], ...options });
+  const suggestedBy = async (options: RuntimeOptions) => {
+    const haft = createRuntime({ tools: [remove], ...options });
     await haft.execute("remove", { path: "a" });
     return (await haft.approvals.list("pending"))[0]?.suggestedRules;
   };

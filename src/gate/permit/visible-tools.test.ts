@@ -16,10 +16,10 @@ const start = (policy?: ToolPolicy | ToolPolicy[]) =>
 describe("a tool that policy hides", () => {
   test("is not listed, not found and not shown to a model", () => {
     const haft = start([{ allow: ["read", "write"] }, { deny: ["write"] }]);
-    expect(haft.tools().map(({ name }) => name)).toEqual(["read"]);
-    expect(haft.toLLMTools().map(({ name }) => name)).toEqual(["read"]);
-    expect(haft.search("can deploy write read").map(({ name }) => name)).toEqual(["read"]);
-    expect(haft.registry.list()).toHaveLength(3);
+    expect(haft.tools.list().map(({ name }) => name)).toEqual(["read"]);
+    expect(haft.tools.definitions().map(({ name }) => name)).toEqual(["read"]);
+    expect(haft.tools.search("can deploy write read").map(({ name }) => name)).toEqual(["read"]);
+    expect(haft.tools.registry.list()).toHaveLength(3);
   });
 
   test("does not run, and the message tells the model not to try again", async () => {
@@ -30,7 +30,9 @@ describe("a tool that policy hides", () => {
       error: { code: "denied", actor: "policy", name: "ToolPermissionError" },
     });
     expect(textOf(result.content)).toMatch(/^Permission denied: .*denies it by "deploy".*Do not call it again/s);
-    expect(await haft.log.recent()).toMatchObject([{ toolName: "deploy", status: "failed", errorCode: "denied" }]);
+    expect(await haft.calls.log.recent()).toMatchObject([
+      { toolName: "deploy", status: "failed", errorCode: "denied" },
+    ]);
   });
 
   test("is not suggested for a similar name", async () => {
@@ -65,8 +67,8 @@ describe("a call's own policy", () => {
 describe("plan mode", () => {
   test("shows and runs read-only tools", async () => {
     const haft = start();
-    expect(haft.tools({ mode: "plan" }).map(({ name }) => name)).toEqual(["read"]);
-    expect(haft.toLLMTools({ mode: "plan" }).map(({ name }) => name)).toEqual(["read"]);
+    expect(haft.tools.list({ mode: "plan" }).map(({ name }) => name)).toEqual(["read"]);
+    expect(haft.tools.definitions({ mode: "plan" }).map(({ name }) => name)).toEqual(["read"]);
     expect(await haft.execute("read", {}, { mode: "plan" })).toMatchObject({ status: "completed" });
     for (const name of ["write", "deploy"]) {
       expect(await haft.execute(name, {}, { mode: "plan" })).toMatchObject({
@@ -76,6 +78,6 @@ describe("plan mode", () => {
   });
 
   test("also hides what the policy hides", () => {
-    expect(start({ deny: ["read"] }).toLLMTools({ mode: "plan" })).toEqual([]);
+    expect(start({ deny: ["read"] }).tools.definitions({ mode: "plan" })).toEqual([]);
   });
 });

@@ -120,7 +120,7 @@ async function submitAnswer(
 ): Promise<void> {
   const { approvals } = service.runtime;
   try {
-    await approvals.answer(id, { ...answer, by: identity.name, via: "mcp", rights: identity.rights });
+    await approvals.save(id, { ...answer, by: identity.name, via: "mcp", rights: identity.rights });
   } catch (error) {
     // Another client was faster, and its answer is used.
     if ((await approvals.get(id))?.state === "pending") throw error;

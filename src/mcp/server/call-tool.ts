@@ -60,7 +60,7 @@ class ToolCallRound {
 
   constructor(params: ToolCallParams, round: Round, connection: McpConnection, service: McpService) {
     const { sdk, runtime, options, tools } = service;
-    const tool = runtime.registry.get(tools.nameOf(params.name));
+    const tool = runtime.tools.registry.get(tools.nameOf(params.name));
     this.#params = params;
     this.#round = round;
     this.#connection = connection;
@@ -168,7 +168,7 @@ class ToolCallRound {
     const { runtime, holdMs } = this.#service;
     if (this.#isBackground) this.#service.subscribeToJobs();
     const onUpdate = (update: Update): void => this.#call.progress(update);
-    return this.#readResult(await runtime.follow(id, { holdMs, signal, onUpdate }), signal);
+    return this.#readResult(await runtime.approvals.follow(id, { holdMs, signal, onUpdate }), signal);
   }
 
   #readResult(result: ToolResult, signal: AbortSignal): WorkEnd<ToolResult> | Promise<WorkEnd<ToolResult>> {
@@ -254,7 +254,7 @@ class ToolCallRound {
     if (missing && this.#round.isModern && result.status === "failed") {
       throw new sdk.MissingRequiredClientCapabilityError({ requiredCapabilities: missing });
     }
-    const outputSchema = outputSchemaFor(runtime.registry.get(result.toolName), this.#round.clientName);
+    const outputSchema = outputSchemaFor(runtime.tools.registry.get(result.toolName), this.#round.clientName);
     return writeResult(result, { outputSchema, fullOutput: outputs.link(result, { ...identity, session }) });
   }
 

@@ -92,7 +92,7 @@ export class ServedTools {
     const { shows } = options;
     this.#scope = shows && {
       get: (name) => {
-        const tool = runtime.registry.get(name);
+        const tool = runtime.tools.registry.get(name);
         return tool && shows(tool) ? tool : undefined;
       },
       names: () => this.#tools().map(({ name }) => name),
@@ -102,10 +102,10 @@ export class ServedTools {
 
   /** The tools that one session lists: all, or a part if there are too many. */
   async listFor(caller: Pick<Caller, "session" | "user">, clientName: string): Promise<ToolDefinition[]> {
-    if (this.#options.defers) await this.#runtime.readToolUse?.(caller);
+    if (this.#options.defers) await this.#runtime.tools.readUse?.(caller);
     const all = this.#tools();
     const tools = this.#options.defers
-      ? this.#runtime.shownTools({ among: all, caller }).tools
+      ? this.#runtime.tools.shown({ among: all, caller }).tools
       : all.toSorted((a, b) => byName(this.#definitionOf(a), this.#definitionOf(b)));
     return tools.map((tool) => {
       const definition = this.#definitionOf(tool);
@@ -121,7 +121,7 @@ export class ServedTools {
   }
 
   find(shownName: string): AnyTool | undefined {
-    const tool = (this.#scope ?? this.#runtime.registry).get(this.nameOf(shownName));
+    const tool = (this.#scope ?? this.#runtime.tools.registry).get(this.nameOf(shownName));
     return tool && this.#tools().includes(tool) ? tool : undefined;
   }
 
@@ -133,7 +133,7 @@ export class ServedTools {
 
   /** The name in the registry for a name that a client was given. */
   nameOf(shownName: string): string {
-    if (!mayBeShortened(shownName) || this.#runtime.registry.get(shownName)) return shownName;
+    if (!mayBeShortened(shownName) || this.#runtime.tools.registry.get(shownName)) return shownName;
     const { dialect } = this.#options;
     const tool = this.#tools().find((each) => toPortableName(declarationOf(each, dialect).name) === shownName);
     return tool?.name ?? shownName;
@@ -142,8 +142,8 @@ export class ServedTools {
   #tools(): AnyTool[] {
     const { shows, call } = this.#options;
     // Client tools of a user are not for other users, and all clients share this list.
-    const tools = this.#runtime
-      .tools({ mode: call?.mode })
+    const tools = this.#runtime.tools
+      .list({ mode: call?.mode })
       .filter(({ origin }) => origin.type !== "client" || origin.user === undefined);
     return shows ? tools.filter((tool) => shows(tool)) : tools;
   }

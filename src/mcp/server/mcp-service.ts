@@ -62,9 +62,9 @@ const DEFAULT_HOLD_MS = 45_000;
 
 export async function createMcpService(runtime: McpRuntime, options: McpServerOptions): Promise<McpService> {
   const sdk = await loadServerSdk();
-  const { clock } = runtime;
+  const { clock } = runtime.settings;
   const tools = new ServedTools(runtime, options);
-  const outputs = new SpilledOutputs(runtime.spill);
+  const outputs = new SpilledOutputs(runtime.calls.spill);
   const sources = [...(options.resources ?? []), createToolPages(tools), outputs];
   const calls = new McpCalls(clock, options.waiting);
   const changeListeners = new Set<ChangeListener>();

@@ -84,7 +84,7 @@ interface StoredOutput {
 
 /** Full outputs that were too long for a result. Only the session that got the address can read it. */
 export class SpilledOutputs implements McpResourceSource {
-  readonly #spill: McpRuntime["spill"];
+  readonly #spill: McpRuntime["calls"]["spill"];
   readonly #stored = new Map<string, StoredOutput>();
   readonly #listeners = new Set<(uri?: string) => void>();
   readonly templates = [
@@ -97,7 +97,7 @@ export class SpilledOutputs implements McpResourceSource {
     },
   ];
 
-  constructor(spill: McpRuntime["spill"]) {
+  constructor(spill: McpRuntime["calls"]["spill"]) {
     this.#spill = spill;
   }
 

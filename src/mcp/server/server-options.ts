@@ -64,26 +64,30 @@ export interface SuspendedLimits {
 
 /** The part of a Haft runtime that the server uses. */
 export interface McpRuntime {
-  readonly registry: { get(name: string): AnyTool | undefined };
-  readonly clock: Clock;
+  readonly settings: { readonly clock: Clock };
+  readonly tools: McpTools;
   readonly approvals: McpApprovals;
   /** If omitted, background calls run inline. */
   readonly jobs?: McpJobs;
-  readonly spill: { read(ref: string): MaybePromise<string | undefined> };
-  tools(options?: { mode?: string }): AnyTool[];
-  /** Reads what tool search has learned from the caller. */
-  readToolUse?(caller: Partial<Caller>): Promise<void>;
-  /** The tools that a model sees now, if there are too many. */
-  shownTools(options: { among: readonly AnyTool[]; caller: Partial<Caller> }): { readonly tools: readonly AnyTool[] };
+  readonly calls: { readonly spill: { read(ref: string): MaybePromise<string | undefined> } };
   execute(name: string, input: unknown, options: CallOptions): Promise<ToolResult>;
-  /** The result of a call that waits for an approval, whichever process runs it. */
-  follow(approvalId: string, options: FollowOptions): Promise<ToolResult>;
   on<T extends ToolEventType>(type: T, listener: (event: EventOf<T>) => void): () => void;
+}
+
+interface McpTools {
+  readonly registry: { get(name: string): AnyTool | undefined };
+  list(options?: { mode?: string }): AnyTool[];
+  /** Reads what tool search has learned from the caller. */
+  readUse?(caller: Partial<Caller>): Promise<void>;
+  /** The tools that a model sees now, if there are too many. */
+  shown(options: { among: readonly AnyTool[]; caller: Partial<Caller> }): { readonly tools: readonly AnyTool[] };
 }
 
 interface McpApprovals {
   get(id: string): Promise<McpQuestion | undefined>;
-  answer(id: string, answer: McpAnswer & { by: string; via: string; rights: readonly string[] }): Promise<unknown>;
+  /** The result of a call that waits for an approval, whichever process runs it. */
+  follow(id: string, options: FollowOptions): Promise<ToolResult>;
+  save(id: string, answer: McpAnswer & { by: string; via: string; rights: readonly string[] }): Promise<unknown>;
   wait(id: string, signal?: AbortSignal): Promise<McpQuestion>;
   hold(id: string, ms: number): Promise<void>;
   release(id: string): Promise<void>;

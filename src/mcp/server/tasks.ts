@@ -71,7 +71,7 @@ export function serveTasks(server: Server, connection: McpConnection, service: M
     const { toolName } = result;
     if (result.status === "pending")
       return writePending(result.callId, { name: toolName, ...result.pending }, undefined);
-    const outputSchema = outputSchemaFor(service.runtime.registry.get(toolName), clientName);
+    const outputSchema = outputSchemaFor(service.runtime.tools.registry.get(toolName), clientName);
     const fullOutput = service.outputs.link(result, { ...identity, session: connection.session });
     return server.projectCallToolResult(writeResult(result, { outputSchema, fullOutput }), outputSchema);
   }

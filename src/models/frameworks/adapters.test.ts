@@ -60,9 +60,9 @@ function createWorld() {
   return {
     haft,
     seen,
-    toolkit: haft.toolkit(
+    toolkit: haft.tools.toolkit(
       "agent",
-      haft.registry.list().map(({ name }) => name),
+      haft.tools.registry.list().map(({ name }) => name),
     ),
   };
 }
@@ -118,7 +118,9 @@ describe("tools for the AI SDK", () => {
     expect(text).toBe("done");
     expect(seen).toEqual([{ callId: "c1", aborted: false }]);
     expect(
-      (await haft.log.recent()).map(({ callId, status }) => [callId, status]).sort(([a], [b]) => a!.localeCompare(b!)),
+      (await haft.calls.log.recent())
+        .map(({ callId, status }) => [callId, status])
+        .sort(([a], [b]) => a!.localeCompare(b!)),
     ).toEqual([
       ["c1", "completed"],
       ["c2", "failed"],
@@ -160,7 +162,7 @@ describe("tools for the AI SDK", () => {
     await generateText({ model, prompt: "go", tools: toAISDKTools(toolkit), abortSignal: stop.signal }).catch(
       () => undefined,
     );
-    expect((await haft.log.recent())[0]).toMatchObject({ toolName: "wait", errorCode: "cancelled" });
+    expect((await haft.calls.log.recent())[0]).toMatchObject({ toolName: "wait", errorCode: "cancelled" });
   });
 
   test("are strict only if the provider can enforce the schema", async () => {
@@ -202,7 +204,7 @@ describe("tools for the AI SDK", () => {
     expect(await haft.execute("add", { a: 1, b: 2 })).toMatchObject({ status: "completed", details: 3 });
     expect(await haft.execute("add", { a: 1 })).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
     expect(await haft.execute("count", { to: 3 })).toMatchObject({ content: [{ type: "text", text: "at 3" }] });
-    expect(haft.registry.get("count")!.kind).toBe("execute");
+    expect(haft.tools.registry.get("count")!.kind).toBe("execute");
     expect(() => fromAISDKTools({ far: { inputSchema: z.object({}) } })).toThrow("has no `execute` function");
   });
 });
@@ -248,7 +250,7 @@ describe("tools for LangChain", () => {
     haft.on("tool_call_started", () => stop.abort());
     const wait = toLangChainTools(toolkit, { DynamicStructuredTool }).find(({ name }) => name === "wait")!;
     await wait.invoke({ type: "tool_call", id: "c1", name: "wait", args: {} }, { signal: stop.signal });
-    expect((await haft.log.recent())[0]).toMatchObject({ callId: "c1", errorCode: "cancelled" });
+    expect((await haft.calls.log.recent())[0]).toMatchObject({ callId: "c1", errorCode: "cancelled" });
   });
 });
 
@@ -260,7 +262,7 @@ describe("tools for OpenAI Agents", () => {
     const { finalOutput } = await new Runner({ tracingDisabled: true }).run(agent, "go");
     expect(finalOutput).toBe("done");
     expect(seen).toEqual([{ callId: "c1", aborted: false }]);
-    expect(await haft.log.recent()).toHaveLength(4);
+    expect(await haft.calls.log.recent()).toHaveLength(4);
     expect(model.requests[0]!.tools[0]).toMatchObject({
       name: "notes_save",
       parameters: { properties: { text: { type: "string" } } },
@@ -291,7 +293,7 @@ describe("what a framework gives its tools as context", () => {
       needsApproval: (_input, { host }) => host.tenant !== "acme",
       execute: (_input, { host }) => void seen.push(host.tenant),
     });
-    return { seen, who, toolkit: createTestHaft({ tools: [who] }).toolkit("agent", ["who"]) };
+    return { seen, who, toolkit: createTestHaft({ tools: [who] }).tools.toolkit("agent", ["who"]) };
   }
 
   test.each([

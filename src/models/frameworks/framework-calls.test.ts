@@ -31,7 +31,7 @@ function createPay(show: () => string = () => "Pay") {
 }
 
 function bridgePay(haft: Haft, options: AdapterOptions = {}) {
-  const [tool] = bridgeToolkit(haft.toolkit("agent", ["pay"]), options, PROFILE);
+  const [tool] = bridgeToolkit(haft.tools.toolkit("agent", ["pay"]), options, PROFILE);
   return tool!;
 }
 
@@ -53,7 +53,9 @@ test("a checked call is one call of the gate, which goes on when the framework r
   expect(paid).toEqual([5]);
   expect(updates).toHaveLength(1);
   expect(haft.recorded.of("tool_call_requested")).toHaveLength(1);
-  expect(await haft.log.recent()).toMatchObject([{ callId: "c1", status: "completed", caller: { session: "r1" } }]);
+  expect(await haft.calls.log.recent()).toMatchObject([
+    { callId: "c1", status: "completed", caller: { session: "r1" } },
+  ]);
 });
 
 test("a plain yes of a framework leaves a cut question open, and its second step runs the call once", async () => {
@@ -80,7 +82,7 @@ test("a checked call with other input is another call", async () => {
   expect(await tool.run({ amount: 50 }, call)).toMatchObject({ status: "pending" });
   expect(paid).toEqual([]);
   await expect
-    .poll(async () => (await haft.log.recent()).map(({ status }) => status).sort())
+    .poll(async () => (await haft.calls.log.recent()).map(({ status }) => status).sort())
     .toEqual(["failed", "pending"]);
 });
 
@@ -105,7 +107,7 @@ test("a refused call is not asked, and fails once", async () => {
   expect(await tool.check({ amount: 50 }, { id: "c1", run: "r1" })).toBeUndefined();
   expect(await tool.run({ amount: 50 }, { id: "c1", run: "r1" })).toMatchObject({ status: "failed" });
   expect(paid).toEqual([]);
-  expect(await haft.log.recent()).toHaveLength(1);
+  expect(await haft.calls.log.recent()).toHaveLength(1);
 });
 
 test("an answer in the framework is the answer in Haft, and the call runs once", async () => {
@@ -187,7 +189,7 @@ test("an id that two tools use is two calls", async () => {
     }),
   );
   const haft = createTestHaft({ tools });
-  const [a, b] = bridgeToolkit(haft.toolkit("agent", ["a", "b"]), {}, PROFILE);
+  const [a, b] = bridgeToolkit(haft.tools.toolkit("agent", ["a", "b"]), {}, PROFILE);
   const call = { id: "0", run: "r1" };
   await a!.check({}, call);
   expect(await b!.run({}, call)).toMatchObject({ status: "completed", toolName: "b" });
@@ -232,7 +234,7 @@ test("an answer in Haft ends the wait, and the framework gets the result of that
   const call = { id: "c1", run: "r1" };
   const asked = await tool.check({ amount: 50 }, call);
   const waiting = tool.wait(call);
-  await haft.approve(asked!.id, "grace");
+  await haft.approvals.approve(asked!.id, "grace");
   expect(await waiting).toMatchObject({ state: "approved", answeredBy: "grace" });
   expect(await tool.check({ amount: 50 }, call)).toBeUndefined();
   const result = await tool.run({ amount: 50 }, { ...call, answer: { approved: true } });
@@ -244,7 +246,7 @@ test("a denial in Haft wins over a later yes in the framework", async () => {
   const { haft, paid, tool } = createWorld();
   const call = { id: "c1", run: "r1" };
   const asked = await tool.check({ amount: 50 }, call);
-  await haft.deny(asked!.id, "not today", "grace");
+  await haft.approvals.deny(asked!.id, "not today", "grace");
   const result = await tool.run({ amount: 50 }, { ...call, answer: { approved: true } });
   expect(result).toMatchObject({ status: "failed", error: { code: "approval_denied" } });
   expect(JSON.stringify(result.content)).toContain("not today");
@@ -309,7 +311,7 @@ test("tools by name need no toolkit, and have the names that models get", async 
 test("a misspelt option is an error that names the nearest one", () => {
   const { haft } = createWorld();
   const options = { cal: {} } as AdapterOptions;
-  expect(() => bridgeToolkit(haft.toolkit("agent", ["pay"]), options, PROFILE)).toThrow(
+  expect(() => bridgeToolkit(haft.tools.toolkit("agent", ["pay"]), options, PROFILE)).toThrow(
     /toFrameworkTools.*"cal".*call/s,
   );
 });
@@ -336,7 +338,7 @@ test("a question is answered after a restart, from the framework and from Haft",
   const answer = { approved: true, by: "ada" };
   expect(await second.tool.check({ amount: 50 }, { id: "c1", run: "r1" })).toMatchObject({ id: there!.id });
   expect(await second.tool.run({ amount: 50 }, { id: "c1", run: "r1", answer })).toMatchObject({ status: "completed" });
-  await second.haft.approve(here!.id, "grace");
+  await second.haft.approvals.approve(here!.id, "grace");
   expect(await second.tool.wait({ id: "c2", run: "r1" })).toMatchObject({ state: "approved", answeredBy: "grace" });
   expect(await second.tool.run({ amount: 60 }, { id: "c2", run: "r1", answer })).toMatchObject({ status: "completed" });
   expect(paid).toEqual([50, 60]);
@@ -344,7 +346,7 @@ test("a question is answered after a restart, from the framework and from Haft",
 
 test("the yes of a framework's person is no answer to a question of ask_user", async () => {
   const haft = createTestHaft({ tools: createConversationTools() });
-  const [tool] = bridgeToolkit(haft.toolkit("agent", ["ask_user"]), {}, PROFILE);
+  const [tool] = bridgeToolkit(haft.tools.toolkit("agent", ["ask_user"]), {}, PROFILE);
   const call = { id: "c1", run: "r1" };
   const input = { questions: [{ question: "Which one?", options: [{ label: "a" }, { label: "b" }] }] };
   expect(await tool!.check(input, call)).toBeUndefined();
@@ -356,6 +358,6 @@ test("the yes of a framework's person is no answer to a question of ask_user", a
   for (const answer of [{ approved: true }, { approved: true, approvalId: id }]) {
     expect(await tool!.run(input, { ...call, answer })).toMatchObject({ status: "pending", pending: { id } });
   }
-  await haft.answer(id, [{ choices: ["b"] }], "ada");
+  await haft.approvals.answer(id, [{ choices: ["b"] }], "ada");
   expect(await tool!.run(input, call)).toMatchObject({ status: "completed", display: "b" });
 });

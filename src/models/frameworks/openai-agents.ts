@@ -74,7 +74,7 @@ function createRunIds(): RunOf {
  * state is stored: its questions are found by it.
  *
  * @example
- * const agent = new Agent({ name: "Clerk", tools: toOpenAIAgentsTools(haft.toolkit("clerk", ["pay"])) });
+ * const agent = new Agent({ name: "Clerk", tools: toOpenAIAgentsTools(haft.tools.toolkit("clerk", ["pay"])) });
  * const { interruptions, state } = await run(agent, "Pay the bill");
  */
 export function toOpenAIAgentsTools(source: FrameworkTools, options: AdapterOptions = {}): OpenAIAgentsTool[] {

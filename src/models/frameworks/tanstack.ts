@@ -87,7 +87,7 @@ const sources = new WeakMap<object, Adapter>();
  * chat() the `threadId` of the conversation, or set `call.caller.session`: questions are found by it.
  *
  * @example
- * const tools = toTanStackTools(haft.toolkit("clerk", ["pay"]));
+ * const tools = toTanStackTools(haft.tools.toolkit("clerk", ["pay"]));
  * const stream = chat({ adapter, messages, threadId, tools, middleware: [tools.middleware] });
  */
 export function toTanStackTools<const Source extends FrameworkTools>(

@@ -47,7 +47,7 @@ test("only an abort is thrown", async () => {
   const { definition, haft } = define(() => "never");
   const signal = AbortSignal.abort(new Error("enough"));
   await expect(definition.execute("c1", {}, undefined, undefined, signal)).rejects.toMatchObject({ code: "cancelled" });
-  expect((await haft.log.recent())[0]).toMatchObject({ callId: "c1", errorCode: "cancelled" });
+  expect((await haft.calls.log.recent())[0]).toMatchObject({ callId: "c1", errorCode: "cancelled" });
 });
 
 test("updates are passed on", async () => {
@@ -71,7 +71,7 @@ test("a client tool waits for its client", async () => {
       "browser",
     ),
   });
-  expect(haft.registry.get("pick")!.origin).toEqual({ type: "client", client: "browser" });
+  expect(haft.tools.registry.get("pick")!.origin).toEqual({ type: "client", client: "browser" });
   expect(await haft.execute("pick", {}, { id: "c1" })).toMatchObject({
     status: "pending",
     pending: { kind: "client", id: "c1" },

@@ -52,7 +52,7 @@ describe("a result as text", () => {
       "<error><![CDATA[why]]></error>",
     );
     expect(
-      formatToolResult("f", { ...base, status: "pending", success: false, content: [{ type: "text", text: "wait" }] }),
+      formatToolResult("f", { ...base, status: "pending", content: [{ type: "text", text: "wait" }] }),
     ).toContain("<success>true</success>\n  <data><![CDATA[wait]]></data>");
     expect(formatToolResult("f", { n: 3 })).toContain('<![CDATA[{\n  "n": 3\n}]]>');
     expect(formatToolResult("f", 7)).toContain("<![CDATA[7]]>");

@@ -26,7 +26,7 @@ describe("ask_user", () => {
     const haft = open();
     const { id } = await ask(haft, [DATABASE, PARTS, { ...REASON, header: "Reason" }]);
     const answers = [{ choices: ["SQLite"] }, { choices: ["docs", "api"] }, { text: "  less to run \n" }];
-    expect(await haft.answer(id, answers, "ada")).toMatchObject({
+    expect(await haft.approvals.answer(id, answers, "ada")).toMatchObject({
       status: "completed",
       content: [
         { text: "The user answered:\n- Which database? → SQLite\n- Which parts? → api, docs\n- Reason → less to run" },
@@ -52,7 +52,7 @@ describe("ask_user", () => {
   ])("refuses wrong answer %#, and stays open", async (questions, answers, problem) => {
     const haft = open();
     const { id } = await ask(haft, questions);
-    await expect(haft.answer(id, answers as never)).rejects.toThrow(problem);
+    await expect(haft.approvals.answer(id, answers as never)).rejects.toThrow(problem);
     expect(await haft.approvals.get(id)).toMatchObject({ state: "pending" });
   });
 
@@ -60,11 +60,11 @@ describe("ask_user", () => {
     const haft = open();
     const { id } = await ask(haft, [DATABASE]);
     const answers = [{ choices: ["SQLite"] }];
-    await expect(haft.approve(id, { answers, scope: "always" })).rejects.toThrow("allows no further calls");
-    await expect(haft.approve(id, { answers, scope: "session", rule: "ask_user" })).rejects.toThrow(
+    await expect(haft.approvals.approve(id, { answers, scope: "always" })).rejects.toThrow("allows no further calls");
+    await expect(haft.approvals.approve(id, { answers, scope: "session", rule: "ask_user" })).rejects.toThrow(
       "allows no further",
     );
-    await haft.answer(id, answers);
+    await haft.approvals.answer(id, answers);
     expect(await ask(haft, [DATABASE])).toMatchObject({ result: { status: "pending" } });
     haft.register({
       name: "write",
@@ -76,7 +76,7 @@ describe("ask_user", () => {
     });
     const write = await haft.execute("write", {});
     if (write.status !== "pending") throw new Error(write.display);
-    await expect(haft.answer(write.pending.id, answers)).rejects.toThrow("needs approval, not answers");
+    await expect(haft.approvals.answer(write.pending.id, answers)).rejects.toThrow("needs approval, not answers");
     expect(await haft.approvals.get(write.pending.id)).toMatchObject({ state: "pending" });
   });
 
@@ -84,15 +84,15 @@ describe("ask_user", () => {
     const haft = open();
     const { id } = await ask(haft, [DATABASE]);
     const both = await Promise.allSettled([
-      haft.answer(id, [{ choices: ["SQLite"] }], "ada"),
-      haft.answer(id, [{ choices: ["PostgreSQL"] }], "bob"),
+      haft.approvals.answer(id, [{ choices: ["SQLite"] }], "ada"),
+      haft.approvals.answer(id, [{ choices: ["PostgreSQL"] }], "bob"),
     ]);
     expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     const { answers, answeredBy } = (await haft.approvals.get(id))!;
     const lost = both.find(({ status }) => status === "rejected") as PromiseRejectedResult;
     expect(String(lost.reason)).toContain(`already answered by ${answeredBy}: ${answers![0]!.choices![0]!}`);
-    expect(await haft.answer(id, answers!)).toMatchObject({ status: "completed" });
-    await expect(haft.deny(id)).rejects.toThrow("already answered");
+    expect(await haft.approvals.answer(id, answers!)).toMatchObject({ status: "completed" });
+    await expect(haft.approvals.deny(id)).rejects.toThrow("already answered");
   });
 
   test("secrets are removed from an answer when the call has ended, and the same answer still counts as the same", async () => {
@@ -101,40 +101,46 @@ describe("ask_user", () => {
     const login = { question: "Which login?", options: [{ label: "password=hunter22" }, { label: "none" }] };
     const { id } = await ask(haft, [login, REASON]);
     const answers = [{ choices: ["password=hunter22"] }, { text: `use ${token}` }];
-    expect((await haft.answer(id, answers)).display).toContain(token);
+    expect((await haft.approvals.answer(id, answers)).display).toContain(token);
     const shown = await haft.approvals.get(id);
     expect(JSON.stringify(shown)).not.toMatch(/hunter22|ghp_/);
     expect(shown?.answers).toEqual([{ choices: ["password=[hidden]"] }, { text: "use [hidden]" }]);
-    expect(await haft.answer(id, answers)).toMatchObject({ status: "completed" });
-    expect(await haft.answer(id, shown!.answers!)).toMatchObject({ status: "completed" });
+    expect(await haft.approvals.answer(id, answers)).toMatchObject({ status: "completed" });
+    expect(await haft.approvals.answer(id, shown!.answers!)).toMatchObject({ status: "completed" });
     const other = [{ choices: ["password=hunter22"] }, { text: `use ghp_${"b2".repeat(18)}` }];
-    await expect(haft.answer(id, other)).rejects.toThrow("already answered");
-    await expect(haft.answer(id, [{ choices: 7 }, null] as never)).rejects.toThrow("already answered");
+    await expect(haft.approvals.answer(id, other)).rejects.toThrow("already answered");
+    await expect(haft.approvals.answer(id, [{ choices: 7 }, null] as never)).rejects.toThrow("already answered");
   });
 
   test("a question to no user is answered by an administrator", async () => {
     const haft = open();
     const { id } = await ask(haft, [DATABASE]);
     const answers = [{ choices: ["SQLite"] }];
-    await expect(haft.answer(id, answers, { by: "bob", rights: ["approve"] })).rejects.toThrow(
+    await expect(haft.approvals.answer(id, answers, { by: "bob", rights: ["approve"] })).rejects.toThrow(
       'needs the right "admin"',
     );
-    await expect(haft.answer(id, answers, { rights: ["approve"] })).rejects.toThrow('needs the right "admin"');
+    await expect(haft.approvals.answer(id, answers, { rights: ["approve"] })).rejects.toThrow(
+      'needs the right "admin"',
+    );
     const admin = { by: "root", rights: ["approve", "admin"] };
-    expect(await haft.answer(id, answers, admin)).toMatchObject({ status: "completed" });
+    expect(await haft.approvals.answer(id, answers, admin)).toMatchObject({ status: "completed" });
   });
 
   test("nobody answers for another user, except an administrator", async () => {
     const haft = open();
     const { id } = await ask(haft, [DATABASE], { caller: { user: "ada" } });
     const answers = [{ choices: ["SQLite"] }];
-    await expect(haft.answer(id, answers, { by: "bob", rights: ["approve"] })).rejects.toThrow(
+    await expect(haft.approvals.answer(id, answers, { by: "bob", rights: ["approve"] })).rejects.toThrow(
       "it is addressed to ada",
     );
-    await expect(haft.deny(id, "no", { by: "bob", rights: ["approve"] })).rejects.toThrow("it is addressed to ada");
-    await expect(haft.answer(id, answers, { by: "ada", rights: ["call"] })).rejects.toThrow('right "approve"');
+    await expect(haft.approvals.deny(id, "no", { by: "bob", rights: ["approve"] })).rejects.toThrow(
+      "it is addressed to ada",
+    );
+    await expect(haft.approvals.answer(id, answers, { by: "ada", rights: ["call"] })).rejects.toThrow(
+      'right "approve"',
+    );
     const admin = { by: "root", rights: ["approve", "admin"] };
-    expect(await haft.answer(id, answers, admin)).toMatchObject({ status: "completed" });
+    expect(await haft.approvals.answer(id, answers, admin)).toMatchObject({ status: "completed" });
   });
 
   test.each([
@@ -177,7 +183,7 @@ describe("ask_user", () => {
     const haft = open({ approvals: { lifetimeMs: 60_000 } });
     const { id } = await ask(haft, [DATABASE]);
     await haft.clock.advance(60_001);
-    await expect(haft.answer(id, [{ choices: ["SQLite"] }])).rejects.toThrow("expired");
+    await expect(haft.approvals.answer(id, [{ choices: ["SQLite"] }])).rejects.toThrow("expired");
     const waiting = open({ approvalWaitMs: 5000 });
     const asked = ask(waiting, [DATABASE]);
     await vi.waitFor(async () => expect(await waiting.approvals.list("pending")).toHaveLength(1));
@@ -208,7 +214,7 @@ describe("ask_user", () => {
     const { result, id } = await ask(haft, [DATABASE]);
     expect(result).toMatchObject({ status: "pending", pending: { kind: "question" } });
     expect(onWarning).toHaveBeenCalledExactlyOnceWith(expect.stringMatching(problem));
-    expect(await haft.answer(id, [{ choices: ["SQLite"] }])).toMatchObject({ display: "SQLite" });
+    expect(await haft.approvals.answer(id, [{ choices: ["SQLite"] }])).toMatchObject({ display: "SQLite" });
   });
 
   test.each([

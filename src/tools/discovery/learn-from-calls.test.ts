@@ -30,7 +30,7 @@ function open(options: HaftOptions = {}) {
   const toolSearch = { budget: 100, store, ...(options.toolSearch as object) };
   const haft = createTestHaft({ tools: [mail, ledger, page], ...options, toolSearch });
   const find = (query: string, caller: object = ada) => haft.execute("tool_search", { query }, { caller });
-  const ranked = (caller: object = ada) => haft.search(QUESTION, { caller }).map(({ name }) => name);
+  const ranked = (caller: object = ada) => haft.tools.search(QUESTION, { caller }).map(({ name }) => name);
   return { haft, store, find, ranked };
 }
 
@@ -112,14 +112,14 @@ describe("a successful call after a search", () => {
     const { haft, find, ranked } = open();
     await find(QUERY);
     await haft.execute("ledger_post", {}, { caller: ada });
-    expect(await haft.forgetToolUse({ user: "bob" })).toBe(0);
-    expect(await haft.forgetToolUse({ user: "ada", tool: "mail_send" })).toBe(0);
+    expect(await haft.tools.forgetUse({ user: "bob" })).toBe(0);
+    expect(await haft.tools.forgetUse({ user: "ada", tool: "mail_send" })).toBe(0);
     expect(ranked()).toEqual(["ledger_post"]);
-    expect(await haft.forgetToolUse({ user: "ada", tool: "ledger_post" })).toBe(1);
+    expect(await haft.tools.forgetUse({ user: "ada", tool: "ledger_post" })).toBe(1);
     expect(ranked()).toEqual([]);
     // A search of before teaches nothing any more.
     await find(QUERY);
-    await haft.forgetToolUse({ user: "ada" });
+    await haft.tools.forgetUse({ user: "ada" });
     await haft.execute("ledger_post", {}, { caller: ada });
     expect(ranked()).toEqual([]);
   });

@@ -25,12 +25,12 @@ test("lists the file tools; only read-only ones run without approval", () => {
 
 test("each dialect has its own names, and every name works", () => {
   const haft = createHaft({ tools });
-  const shown = (dialect: string) => haft.toLLMTools({ dialect }).map(({ name }) => name);
+  const shown = (dialect: string) => haft.tools.definitions({ dialect }).map(({ name }) => name);
   expect(shown("claude").slice(0, 3)).toEqual(["Read", "Write", "Edit"]);
   expect(shown("snake").slice(0, 3)).toEqual(["read_file", "write_file", "edit_file"]);
   expect(shown("openclaw").slice(0, 3)).toEqual(["read", "write", "edit"]);
   expect(shown("gemini").slice(0, 3)).toEqual(["read_file", "write_file", "replace"]);
   expect(shown("codex")).toEqual(expect.arrayContaining(["read_file", "apply_patch", "list_dir"]));
   for (const name of ["Read", "write_file", "Edit", "edit_file", "list_directory"])
-    expect(haft.registry.get(name)).toBeDefined();
+    expect(haft.tools.registry.get(name)).toBeDefined();
 });

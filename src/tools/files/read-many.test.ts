@@ -34,7 +34,7 @@ const pathsOf = ({ files }: ReadDetails): string[] => files.map(({ path }) => pa
 
 test("read_many keeps the contract of tools", async () => {
   const { folder, haft } = stage({ "package.json": "{}\n", "src/a.ts": "one\n" });
-  await testTool(haft.registry.get("read_many")!, {
+  await testTool(haft.tools.registry.get("read_many")!, {
     runtime: { folder },
     badInputs: [{}, { paths: [] }, { paths: [""] }, { paths: ["a"], offset: 1 }],
   });
@@ -74,7 +74,7 @@ test("exclude applies before the limit, and without a slash to names", async () 
 test("a spilled output gets its share", async () => {
   const { haft, readMany } = stage({ "a.txt": "one" });
   const output = { callId: "c", toolName: "exec", caller: { depth: 0 }, text: "spilled\n".repeat(10) };
-  const { ref } = await haft.spill.save(output);
+  const { ref } = await haft.calls.spill.save(output);
   const { text, details } = await readMany([ref, "a.txt"]);
   expect(text).toContain("10\tspilled\n--- a.txt ---\n1\tone");
   expect(details.files.map(({ nextOffset }) => nextOffset)).toEqual([null, null]);

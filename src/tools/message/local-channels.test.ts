@@ -63,7 +63,7 @@ describe("e-mail", () => {
     expect(mails).toMatchObject([{ to: ["ada@example.com"], from: "haft@example.com", user: "haft" }]);
     expect(mails[0]!.source).toMatch(/^Subject: Line one/m);
     const answered = await message({ action: "reply", to: "ada", text: "more", messageId: "<a@b>", subject: "Re: x" });
-    expect(answered.success).toBe(true);
+    expect(answered.status).toBe("completed");
     expect(mails[1]!.source).toMatch(/^In-Reply-To: <a@b>/m);
     expect(mails[1]!.source).toMatch(/^Subject: Re: x/m);
   });
@@ -96,7 +96,7 @@ describe("e-mail", () => {
   test("is not sent unencrypted unless that is allowed", async () => {
     const { mails, port } = await startMail();
     const result = await mailTo(port, { allowInsecure: false }).message({ to: "ada", text: "hi" });
-    expect(result.success).toBe(false);
+    expect(result.status).toBe("failed");
     expect(textOf(result.content)).toMatch(/Nothing was (?:sent|changed)/);
     expect(mails).toEqual([]);
   });
@@ -107,7 +107,7 @@ describe("e-mail", () => {
     expect(wrong).toMatchObject({ error: { code: "failed" } });
     expect(textOf(wrong.content)).toContain("The key is wrong");
     const nobody = await mailTo(9).message({ to: "ada", text: "hi" });
-    expect(nobody.success).toBe(false);
+    expect(nobody.status).toBe("failed");
     expect(textOf(nobody.content)).toContain("Nothing was sent");
     const broken = await startSocket((socket) => {
       socket.write("220 mail\r\n");

@@ -57,7 +57,9 @@ describe("the target", () => {
 
   test("is in the description of the tool", () => {
     const { haft } = openAlone();
-    expect(haft.registry.get("message")!.description.long).toContain("team (console: send, read) to general, ops");
+    expect(haft.tools.registry.get("message")!.description.long).toContain(
+      "team (console: send, read) to general, ops",
+    );
   });
 });
 

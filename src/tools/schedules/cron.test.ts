@@ -43,7 +43,7 @@ async function open(): Promise<Opened> {
     kept,
     async cron(input, options = {}) {
       const result = await host.haft.execute("cron", input, options);
-      return result.status === "pending" ? host.haft.approve(result.pending.id) : result;
+      return result.status === "pending" ? host.haft.approvals.approve(result.pending.id) : result;
     },
   };
 }
@@ -60,7 +60,7 @@ describe("the cron tool", () => {
     expect(requested).toMatchObject({ status: "pending", pending: { kind: "approval" } });
     const [question] = await host.haft.approvals.list("pending");
     expect(JSON.stringify(question!.preview)).toMatch(/every 1m.*keep \{.*hello.*ada.*deny.*exec/s);
-    await host.haft.approve(question!.id);
+    await host.haft.approvals.approve(question!.id);
     host.schedules.start();
     await clock.advance(2 * 60_000 + 1);
     expect(kept).toEqual([{ text: "hello" }, { text: "hello" }]);
@@ -133,7 +133,7 @@ describe("a schedule", () => {
     const { host, clock, kept, cron } = await open();
     const denied = await host.haft.execute("cron", minutely, { policy: { deny: ["keep"] } });
     expect(denied).toMatchObject({ status: "failed", error: { code: "denied" } });
-    const toolkit = host.haft.toolkit("narrow", ["cron"]);
+    const toolkit = host.haft.tools.toolkit("narrow", ["cron"]);
     expect(await toolkit.execute("cron", minutely)).toMatchObject({ status: "failed", error: { code: "denied" } });
 
     const { id } = (await cron(minutely)).details as Schedule;
@@ -148,10 +148,10 @@ describe("a schedule", () => {
     const { host, cron } = await open();
     const options = { mode: "dontAsk", allowedPaths: ["notes"], policy: { deny: ["exec"] } } as const;
     await cron(minutely, { ...options, mode: "default", caller: { user: "ada", session: "one" } });
-    const toolkit = host.haft.toolkit("helper", ["cron", "keep"]);
+    const toolkit = host.haft.tools.toolkit("helper", ["cron", "keep"]);
     const requested = await toolkit.execute("cron", { ...minutely, name: "second" });
     if (requested.status !== "pending") throw new Error(requested.display);
-    await host.haft.approve(requested.pending.id);
+    await host.haft.approvals.approve(requested.pending.id);
     const [first, second] = await host.schedules.list();
     expect(first!.authority).toEqual({
       caller: { depth: 0, user: "ada", session: "one" },

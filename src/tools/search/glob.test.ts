@@ -43,7 +43,7 @@ interface Found {
 
 async function glob(input: Record<string, unknown>, haft = open()): Promise<Found> {
   const result = await haft.execute("glob", input);
-  if (!result.success) throw new Error(`${result.status}: ${JSON.stringify(result)}`);
+  if (result.status !== "completed") throw new Error(`${result.status}: ${JSON.stringify(result)}`);
   const [block] = result.content;
   return { ...(result.details as Omit<Found, "text">), text: block?.type === "text" ? block.text : "" };
 }

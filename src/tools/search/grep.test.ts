@@ -36,7 +36,7 @@ const engine = (name: RipgrepEngine) => open({ ripgrep: createRipgrep({ engine: 
 
 async function grep(input: Record<string, unknown>, haft = open()): Promise<GrepDetails & { text: string }> {
   const result = await haft.execute("grep", input);
-  if (!result.success) throw new Error(JSON.stringify(result));
+  if (result.status !== "completed") throw new Error(JSON.stringify(result));
   const [block] = result.content;
   return { ...(result.details as GrepDetails), text: block?.type === "text" ? block.text : "" };
 }

@@ -32,18 +32,21 @@ async function family() {
 describe("the session tools", () => {
   test("keep a tool's contract", async () => {
     const { haft } = stageSessions(() => undefined);
-    await testTool(haft.registry.get("sessions_list")!, {
+    await testTool(haft.tools.registry.get("sessions_list")!, {
       inputs: [{}],
       badInputs: [{ state: "asleep" }, { limit: 0 }],
     });
-    await testTool(haft.registry.get("session_status")!, { inputs: [{}], badInputs: [{ session: "" }] });
+    await testTool(haft.tools.registry.get("session_status")!, { inputs: [{}], badInputs: [{ session: "" }] });
   });
 
   test("that send messages keep a tool's contract", async () => {
     const { haft, sessions } = stageSessions(oneAgent(Array.from({ length: 50 }, () => ({ text: "yes" }))).agents);
     await sessions.create({ label: "research" });
     for (const name of ["sessions_history", "sessions_send", "sessions_spawn", "sessions_stop"]) {
-      await testTool(haft.registry.get(name)!, { inputs: [], badInputs: [{}, { session: 1, message: 2, task: 3 }] });
+      await testTool(haft.tools.registry.get(name)!, {
+        inputs: [],
+        badInputs: [{}, { session: 1, message: 2, task: 3 }],
+      });
     }
   });
 
@@ -176,7 +179,7 @@ describe("the session tools", () => {
     const planned = await stage.haft.execute("sessions_spawn", { task: "t" }, options);
     expect(planned).toMatchObject({ error: { code: "plan_mode" } });
     const tools = ["write_down", "exec"];
-    const spawned = await stage.haft
+    const spawned = await stage.haft.tools
       .toolkit("main", ["sessions_spawn", "write_down"])
       .execute("sessions_spawn", { task: "t", tools }, { ...options, mode: "dontAsk" });
     const child = await stage.sessions.get((spawned.details as { session: string }).session);
@@ -248,7 +251,7 @@ describe("the session tools", () => {
     const spawned = await call(stage, "sessions_spawn", { task: "t" }, "parent");
     expect(spawned).toMatchObject({ success: false, error: { code: "unavailable" } });
     expect(textOf(spawned.content)).toContain("Set agent.model");
-    expect((await call(stage, "sessions_list", {}, "parent")).success).toBe(true);
+    expect((await call(stage, "sessions_list", {}, "parent")).status).toBe("completed");
   });
 
   test("propagate taint labels to the reader", async () => {

@@ -157,7 +157,7 @@ describe("exec", () => {
     const { facts = [], content } = await tool.preview!(params, context);
     expect(facts.map((fact) => fact.text)).toEqual([`It runs in ${workspace}.`, "With A=1"]);
     expect(textOf(content)).toBe("Its input:\n| x\\u{7}");
-    const asking = createHaft({ registry: haft.registry });
+    const asking = createHaft({ registry: haft.tools.registry });
     expect(await asking.execute("exec", { command: "touch x" })).toMatchObject({ pending: { kind: "approval" } });
   });
 });

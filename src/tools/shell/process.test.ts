@@ -243,7 +243,7 @@ describe("process", () => {
   test("the preview shows what is typed, and where", async () => {
     const { haft, start } = stage();
     const id = await start("bash", { pty: true }, "s");
-    const tool = haft.registry.get("process")!;
+    const tool = haft.tools.registry.get("process")!;
     const input = { action: "submit", id, data: "rm \u200bx" };
     const context = { caller: { session: "s", depth: 0 } } as Parameters<NonNullable<typeof tool.preview>>[1];
     expect(await tool.preview!(input, context)).toEqual({

@@ -171,7 +171,7 @@ describe("web_fetch", () => {
     const { origin, haft, requests } = await open(html);
     const verdict = (urls: string[]) =>
       createHaft({
-        tools: [haft.registry.get("web_fetch")!],
+        tools: [haft.tools.registry.get("web_fetch")!],
         rules: { deny: ["WebFetch(domain:evil.example)"] },
       }).execute("WebFetch", { urls });
     expect(await verdict([origin, "https://EVIL.example./x"])).toMatchObject({ error: { code: "denied" } });

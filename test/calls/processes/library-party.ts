@@ -89,11 +89,11 @@ async function execute(order: Order): Promise<ToolResult> {
     case "follow session":
       return askBySession(order, order.do === "follow session");
     case "approve":
-      return haft.approve(order.id, { by: "library" });
+      return haft.approvals.approve(order.id, { by: "library" });
     case "deny":
-      return haft.deny(order.id, "not now", { by: "library" });
+      return haft.approvals.deny(order.id, "not now", { by: "library" });
     case "follow":
-      return haft.follow(order.id);
+      return haft.approvals.follow(order.id);
   }
 }
 

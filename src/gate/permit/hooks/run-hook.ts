@@ -192,7 +192,7 @@ function responseOf(result: ToolResult): Record<string, unknown> {
   const { details } = result;
   const isObject = typeof details === "object" && details !== null && !Array.isArray(details);
   const response: Record<string, unknown> = isObject ? { ...details } : { details };
-  response["success"] = result.success;
+  response["success"] = result.status === "completed";
   response["content"] = textOf(result.content);
   // Only for failures: the details of a completed result may contain an `error`.
   if (result.status === "failed") response["error"] = failureText(result.error);
