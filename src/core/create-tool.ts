@@ -17,6 +17,9 @@ import {
   bodyOf,
   type BuiltInFacts,
   type HostContext,
+  type InputListeners,
+  type ModelOutput,
+  type ProviderOptions,
   saysNothing,
   neverAsks,
   type Preview,
@@ -114,6 +117,9 @@ export function createTool<
     permission: permissionOf(name, { ...config, kind: stated, origin }),
     signature: config.signature ?? config.extractSignatureContent,
     rule: config.rule ?? config.abstractPermissionRule,
+    toModelOutput: config.toModelOutput as AnyTool["toModelOutput"],
+    providerOptions: config.providerOptions,
+    inputListeners: inputListenersOf(config),
     preview: previewOf(config.preview as Tool["preview"], checkOf(config), title),
     isReadOnly: kind === ToolKind.ReadOnly,
     isConcurrencySafe: shared,
@@ -209,6 +215,11 @@ export const CONFIG_KEYS = keysOf<ToolConfig<SchemaSource, SchemaSource, unknown
   rule: true,
   preview: true,
   execute: true,
+  toModelOutput: true,
+  providerOptions: true,
+  onInputStart: true,
+  onInputDelta: true,
+  onInputAvailable: true,
   parameters: true,
   output: true,
   permission: true,
@@ -371,6 +382,11 @@ function readNeedsApproval(name: string, setting: AnyConfig["needsApproval"]): A
   };
 }
 
+function inputListenersOf({ onInputStart, onInputDelta, onInputAvailable }: InputListeners): AnyTool["inputListeners"] {
+  const given = onInputStart ?? onInputDelta ?? onInputAvailable;
+  return given && { onInputStart, onInputDelta, onInputAvailable };
+}
+
 function aliasesOf(
   name: string,
   aliases: readonly string[] | undefined,
@@ -430,12 +446,8 @@ function named<T>(tool: string, what: string, make: () => T): T {
 }
 
 /** The options of `createTool`. It also accepts the names of other systems for them. */
-export interface ToolConfig<
-  P extends SchemaSource,
-  O extends SchemaSource,
-  R,
-  C extends SchemaSource = SchemaSource,
-> extends OtherNames<P, O, R, C> {
+export interface ToolConfig<P extends SchemaSource, O extends SchemaSource, R, C extends SchemaSource = SchemaSource>
+  extends OtherNames<P, O, R, C>, InputListeners {
   /** Letters, digits and `_ . : / -`; at most 128. */
   name?: string;
   /** What it does; models choose by it. */
@@ -504,6 +516,14 @@ export interface ToolConfig<
   preview?(input: InferOutput<P>, context: ToolContext<HostOf<C>>): Promise<Preview>;
   /** The tool's code. Returns plain data, a string or a ToolOutput; or yields updates and then returns. */
   execute?(input: InferOutput<P>, context: ToolContext<HostOf<C>>): R;
+  /** What the model gets, made from the validated output. Default: the output. `details` has the whole output in any case. */
+  toModelOutput?(shown: {
+    toolCallId: string;
+    input: InferOutput<P>;
+    output: OutputOf<O, R>;
+  }): MaybePromise<ModelOutput>;
+  /** Additions to its definition, by provider: `{ anthropic: { cacheControl: { type: "ephemeral" } } }`. */
+  providerOptions?: ProviderOptions;
 }
 
 /** The type of the host's data: any, if the tool has no schema of it. */
@@ -565,12 +585,19 @@ export interface ToolAnnotations {
 /** The type of `details` for a tool without an output schema, inferred from its return type. */
 export type DetailsOf<R> =
   Awaited<R> extends AsyncGenerator<infer _Update, infer Out> ? DetailsOfValue<Out> : DetailsOfValue<Awaited<R>>;
-type DetailsOfValue<V> = V extends ToolOutput<infer D> ? (V extends { details: infer Given } ? Given : D | undefined) : V;
+type DetailsOfValue<V> =
+  V extends ToolOutput<infer D> ? (V extends { details: infer Given } ? Given : D | undefined) : V;
+
+/** Without an output schema, `O` is all sources, or never if the type of the configuration does not have it. */
+type OutputOf<O extends SchemaSource, R> = SchemaSource extends O
+  ? DetailsOf<R>
+  : [O] extends [DescribedOutput]
+    ? DetailsOf<R>
+    : InferOutput<O>;
 
 export type ToolOf<P extends SchemaSource, O extends SchemaSource, R, C extends SchemaSource = SchemaSource> = Tool<
   InferOutput<P>,
-  // Without an output schema, `O` is all sources, or never if the type of the configuration does not have it.
-  SchemaSource extends O ? DetailsOf<R> : [O] extends [DescribedOutput] ? DetailsOf<R> : InferOutput<O>,
+  OutputOf<O, R>,
   InferInput<P>,
   HostOf<C>
 >;

@@ -111,7 +111,11 @@ export class ToolCallContext {
     }
     for (const call of this.toolCalls) {
       const result = this.#results.get(call.callId);
-      const state = result ? (result.status === "completed" ? "done" : "failed") : stateOf(this.#awaited.get(call.callId));
+      const state = result
+        ? result.status === "completed"
+          ? "done"
+          : "failed"
+        : stateOf(this.#awaited.get(call.callId));
       const shown = result ? `: ${cut(textOf(result.content), 500)}` : "";
       lines.push(`- ${call.callId} ${call.name}(${cut(JSON.stringify(call.input) ?? "", 200)}): ${state}${shown}`);
     }

@@ -201,6 +201,13 @@ export interface Tool<Input = unknown, Details = unknown, Raw = Input, Host = un
   /** What an approver sees before deciding. */
   preview?(input: Input, context: ToolContext<Host>): Promise<Preview>;
 
+  /** What a model gets of the validated output; see `ToolConfig`. The gate calls it. */
+  toModelOutput?(shown: { toolCallId: string; input: Input; output: Details }): MaybePromise<ModelOutput>;
+  /** Additions to its definition, by provider. */
+  readonly providerOptions?: ProviderOptions;
+  /** While a model writes the input of a call; see `ToolConfig`. */
+  readonly inputListeners?: InputListeners;
+
   /** Whether its kind is `readonly`. */
   readonly isReadOnly: boolean;
   /** Whether its concurrency is `shared`. */
@@ -213,6 +220,28 @@ export interface Tool<Input = unknown, Details = unknown, Raw = Input, Host = un
   build(params: Raw): ToolInvocation<Input, Details>;
   /** Runs through the gate of the runtime that the tool is registered in, or of the default runtime. */
   execute(params: Raw, options?: CallOptions<Host>): Promise<ToolResult<Details>>;
+}
+
+/** What a model gets: text, blocks, data, or the shapes of the AI SDK. */
+export type ModelOutput =
+  | string
+  | readonly Content[]
+  | { type: "text"; value: string }
+  | { type: "json"; value: unknown }
+  | { type: "content"; value: readonly unknown[] };
+
+/** By provider. */
+export type ProviderOptions = Record<string, { [option: string]: JsonData | undefined }>;
+type JsonData = null | string | number | boolean | JsonData[] | { [key: string]: JsonData | undefined };
+
+/** Nothing is decided about the call yet, and it may never run: they may only show what is coming. */
+export interface InputListeners {
+  /** A model has begun to write the input. */
+  onInputStart?(call: { toolCallId: string }): MaybePromise<void>;
+  /** The next piece of the input, as JSON text. */
+  onInputDelta?(call: { toolCallId: string; inputTextDelta: string }): MaybePromise<void>;
+  /** The whole input, before it is validated. */
+  onInputAvailable?(call: { toolCallId: string; input: unknown }): MaybePromise<void>;
 }
 
 /** A tool of any input. */

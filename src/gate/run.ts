@@ -13,7 +13,7 @@ import type { Clock } from "../core/clock.ts";
 import { failureOf, toolError, type ToolError } from "../core/error.ts";
 import { callEvent, type EventEmitter, type Update } from "../core/events.ts";
 import { toPlainData } from "../core/json.ts";
-import { failed, fromThrown, type ToolResult } from "../core/result.ts";
+import { type CompletedResult, failed, fromThrown, type ToolResult } from "../core/result.ts";
 import { callOf, CallContext, type ContextHost, hostOf, notifyStop } from "../core/gate.ts";
 import { type AnyTool, bodyOf, type NestedCallOptions, type ToolContext } from "../core/tool.ts";
 import { formatIssues, type Schema, type Validation } from "../schema/schema.ts";
@@ -29,6 +29,7 @@ import {
   withoutRetry,
 } from "./stopped-call.ts";
 import { Deadline, type Deadlines, timeoutOf, type Timeouts } from "./timeouts.ts";
+import { showToModel } from "./model-output.ts";
 import { fromOutput } from "./tool-output.ts";
 
 /** Max generator steps without a pause, and max promises that resolve to another promise. */
@@ -122,7 +123,9 @@ function succeed(call: GateCall, host: RunHost, value: unknown): void {
     const { output } = toolOf(call);
     result = fromOutput(call, value);
     if (call.aborted) result = returnedAfterStop(call, call.aborted, result);
-    if (output && result.status === "completed") return checkOutput(call, host, output, result);
+    if (result.status === "completed") {
+      return output ? checkOutput(call, host, output, result) : show(call, host, result);
+    }
   } catch (thrown) {
     result = fromThrown(call, thrown);
   }
@@ -150,14 +153,22 @@ function conclude(call: GateCall, host: RunHost, result: ToolResult): void {
   else host.settledLate(call, result.status === "completed", isUnknown(result) ? undefined : result);
 }
 
-function checkOutput(call: GateCall, host: RunHost, schema: Schema, result: ToolResult): void {
+function checkOutput(call: GateCall, host: RunHost, schema: Schema, result: CompletedResult): void {
   const judge = ({ issues }: Validation<unknown>): void => {
-    conclude(call, host, issues ? badOutput(call, result, formatIssues(issues)) : result);
+    if (issues) conclude(call, host, badOutput(call, result, formatIssues(issues)));
+    else show(call, host, result);
   };
   const validation = schema.validate(result.details);
   if (validation instanceof Promise) {
     validation.then(judge, (thrown: unknown) => conclude(call, host, fromThrown(call, thrown)));
   } else judge(validation);
+}
+
+function show(call: GateCall, host: RunHost, result: CompletedResult): void {
+  const shown = showToModel(call, result);
+  const end = (each: ToolResult): void => conclude(call, host, withoutRetry(call, each));
+  if (shown instanceof Promise) void shown.then(end);
+  else end(shown);
 }
 
 /** A generator's yields are updates, its return value the output. */

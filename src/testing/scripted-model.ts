@@ -120,12 +120,15 @@ export type ScriptedStreamPart =
   | { type: "stream-start"; warnings: [] }
   | { type: "text-start" | "text-end" | "reasoning-start" | "reasoning-end"; id: string }
   | { type: "text-delta" | "reasoning-delta"; id: string; delta: string }
+  | { type: "tool-input-start"; id: string; toolName: string }
+  | { type: "tool-input-delta"; id: string; delta: string }
+  | { type: "tool-input-end"; id: string }
   | ScriptedCallPart
   | ({ type: "finish" } & Pick<ScriptedAnswer, "finishReason" | "usage">);
 
 /**
  * A language model of the AI SDK whose turns are written down, for `createAgent`, `generateText` and `streamText`; an Error is
- * thrown in its turn. Streams word by word.
+ * thrown in its turn. Streams word by word, and the input of calls piece by piece.
  */
 export function createScriptedLanguageModel(script: LanguageScript): ScriptedLanguageModel {
   const requests: LanguageModelRequest[] = [];
@@ -180,7 +183,16 @@ function generate({ text, calls = [], reasoning, usage, finish = "stop" }: Scrip
 }
 
 function streamed(part: ScriptedPart, at: number): ScriptedStreamPart[] {
-  if (part.type === "tool-call") return [part];
+  if (part.type === "tool-call") {
+    const { toolCallId, toolName, input } = part;
+    const pieces = input.match(/[^,]+,?/g) ?? [];
+    return [
+      { type: "tool-input-start", id: toolCallId, toolName },
+      ...pieces.map((delta) => ({ type: "tool-input-delta" as const, id: toolCallId, delta })),
+      { type: "tool-input-end", id: toolCallId },
+      part,
+    ];
+  }
   const id = String(at);
   const words = part.text.match(/\S+\s*|\s+/g) ?? [];
   return [

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { loadPlugin, type PluginSource } from "../../config/plugins.ts";
+import { firstLine, textOf } from "../../core/content.ts";
 import { toolError, type ToolError } from "../../core/error.ts";
 import { bindGate, type Gate } from "../../core/gate.ts";
 import { isJsonPrimitive, MAX_CONTENT_TEXT_LENGTH, toPlainData } from "../../core/json.ts";
@@ -18,6 +19,7 @@ import {
   type ToolContext,
   type ToolPermission,
 } from "../../core/tool.ts";
+import { shownOutput } from "../../gate/model-output.ts";
 import { readOutput } from "../../gate/tool-output.ts";
 import { pathOf, type Schema, type SchemaIssue } from "../../schema/schema.ts";
 import { jsonSchemaValidator } from "../../schema/json-schema-validator.ts";
@@ -151,8 +153,12 @@ class PluginChild {
         ? this.#current.run(id, () => drain(returned, { context, tool, graceMs: request.graceMs }))
         : returned);
       await context.updatesTaken();
-      if (isJsonPrimitive(value, MAX_CONTENT_TEXT_LENGTH)) return value;
-      return readOutput(value, tool.output !== undefined);
+      if (isJsonPrimitive(value, MAX_CONTENT_TEXT_LENGTH) && !tool.toModelOutput) return value;
+      const read = readOutput(value, tool.output !== undefined);
+      if (!tool.toModelOutput || read.error || read.pending) return read;
+      const { callId: toolCallId } = request.context;
+      const { content, failure: error } = await shownOutput(tool, { toolCallId, input, output: read.details });
+      return { ...read, content, error, display: firstLine(textOf(content)) };
     } catch (thrown) {
       const isAbort = thrown !== undefined && thrown === context.stoppedBy;
       throw new Sent(isAbort ? { ...sendError(thrown), isAbort } : sendError(thrown));
@@ -388,8 +394,8 @@ function describe(tool: AnyTool): SentTool {
   };
 }
 
-/** `createTool` makes these itself. */
-const DERIVED = new Set(["isReadOnly", "isConcurrencySafe"]);
+/** `createTool` makes these itself. What a model writes is not sent to plugins before it is a call. */
+const DERIVED = new Set(["isReadOnly", "isConcurrencySafe", "inputListeners"]);
 
 /** What is known without the input. Undefined: only the tool's function knows. */
 function constantPermission({ permission }: AnyTool): { value: ToolPermission | undefined } | undefined {

@@ -2,11 +2,9 @@ import type { InferOutput, SchemaSource } from "../../schema/infer.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import type { Schema } from "../../schema/schema.ts";
 import { toSchema } from "../../schema/to-schema.ts";
-import { type Content, isContentList, text } from "../content.ts";
+import { isContentList, text } from "../content.ts";
 import type { ToolConfig } from "../create-tool.ts";
-import { toolError } from "../error.ts";
 import { checkKeys, keysOf } from "../options.ts";
-import type { ToolOutput } from "../result.ts";
 import { type ToolContext, ToolKind, ToolPermission } from "../tool.ts";
 
 /** The members of a foreign tool. */
@@ -198,25 +196,4 @@ export function report(context: ToolContext, partial: unknown): void {
   else if (isObject(partial) && isContentList(partial["content"])) {
     context.update({ content: partial["content"], details: partial["details"] });
   } else context.update({ content: [text(JSON.stringify(partial) ?? "")], details: partial });
-}
-
-/** The output for a model as the AI SDK and Mastra write it; the tool's own output stays in `details`. */
-export function readModelOutput(shown: unknown, output: unknown): ToolOutput {
-  const { type, value }: Fields = isObject(shown) ? shown : {};
-  if (type === "error-text" || type === "error-json" || type === "execution-denied") {
-    throw toolError("failed", typeof value === "string" ? value : JSON.stringify(value ?? "The tool failed."));
-  }
-  if (type === "content" && Array.isArray(value)) return { content: value.map(readModelPart), details: output };
-  return { content: typeof value === "string" ? value : JSON.stringify(value ?? shown), details: output };
-}
-
-function readModelPart(part: unknown): Content {
-  const { type, text: shown, data, mediaType, url }: Fields = isObject(part) ? part : {};
-  if (type === "text" && typeof shown === "string") return text(shown);
-  if (typeof data === "string" && typeof mediaType === "string") {
-    if (mediaType.startsWith("image/")) return { type: "image", data, mimeType: mediaType };
-    if (mediaType.startsWith("audio/")) return { type: "audio", data, mimeType: mediaType };
-  }
-  if (typeof url === "string") return { type: "resource_link", uri: url, name: url };
-  return text(JSON.stringify(part));
 }

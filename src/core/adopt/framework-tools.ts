@@ -5,7 +5,7 @@ import type { Schema } from "../../schema/schema.ts";
 import { toSchema } from "../../schema/to-schema.ts";
 import { type Content, text } from "../content.ts";
 import { errorMessage, toolError } from "../error.ts";
-import { type ToolContext, ToolPermission } from "../tool.ts";
+import { type ModelOutput, type ToolContext, ToolPermission } from "../tool.ts";
 import {
   type AdoptedConfig,
   type AdoptOptions,
@@ -20,7 +20,6 @@ import {
   lastOf,
   methodOf,
   rawInput,
-  readModelOutput,
   report,
   shapeSchema,
   strictest,
@@ -61,6 +60,8 @@ export const aiSDKTool: Convention = {
       output: tool["outputSchema"] === undefined ? undefined : aiSDKSchema(tool["outputSchema"]),
       contextSchema: contextSchema === undefined ? undefined : aiSDKSchema(contextSchema),
       strict: tool["strict"] === true ? true : undefined,
+      toModelOutput: toModelOutput as AdoptedConfig["toModelOutput"],
+      providerOptions: tool["providerOptions"] as AdoptedConfig["providerOptions"],
       permission: approvalOf(tool["needsApproval"], async (decide, input, host = options.context) => {
         // If the decision depends on what is not known here, a person decides.
         let needsMore = false;
@@ -78,9 +79,7 @@ export const aiSDKTool: Convention = {
       async run(input: unknown, context: ToolContext) {
         const given = { toolCallId: context.callId, abortSignal: context.signal };
         for (const name of CONTEXT_NAMES) Object.assign(given, { [name]: context.host ?? options.context ?? {} });
-        const output = await lastOf(execute(input, withUnknown(given, "messages", noMessages)), context);
-        if (!isFunction(toModelOutput)) return output;
-        return readModelOutput(await toModelOutput({ toolCallId: context.callId, input, output }), output);
+        return lastOf(execute(input, withUnknown(given, "messages", noMessages)), context);
       },
     };
   },
@@ -241,6 +240,7 @@ export const mastraTool: Convention = {
       ...declared,
       parameters: rawInput(tool["inputSchema"]),
       strict: strict === true ? true : undefined,
+      toModelOutput: isFunction(toModelOutput) ? ({ output }) => toModelOutput(output) as ModelOutput : undefined,
       permission: strictest(
         approvalIfStated(needsApprovalFn ?? requireApproval, (decide, input, host = options.context) =>
           decide(input, { requestContext: host ?? {} }),
@@ -256,7 +256,7 @@ export const mastraTool: Convention = {
         if (isObject(output) && output["error"] === true && "validationErrors" in output) {
           throw toolError("invalid_input", String(output["message"]));
         }
-        return isFunction(toModelOutput) ? readModelOutput(await toModelOutput(output), output) : output;
+        return output;
       },
     };
   },

@@ -1,11 +1,10 @@
-import type { AnyTool, DialectName } from "../../core/tool.ts";
-import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { AnyTool, DialectName, InputListeners } from "../../core/tool.ts";
 import { COMMON_RULES } from "../../schema/portable-schema.ts";
-import { defineTools, type ShownNames } from "../providers/define-tools.ts";
+import { defineTools, type ShownDefinition, type ShownNames } from "../providers/define-tools.ts";
 import { toModelCalls } from "../providers/model-calls.ts";
 import { COMMON_STRICT_RULES } from "../providers/provider-schema-rules.ts";
 import type { AgentModel, MessagePart } from "./agent.ts";
-import { callOptions, type LanguageModel, readGenerated, readStream } from "./language-model.ts";
+import { callOptions, type InputEvent, type LanguageModel, readGenerated, readStream } from "./language-model.ts";
 import { writePrompt } from "./prompt.ts";
 
 /** Defines tools for models with function calling, and reads their calls. */
@@ -14,7 +13,7 @@ interface FunctionCallingFormat {
 }
 
 interface DefinedTools {
-  readonly definitions: readonly { name: string; description: string; schema: JsonSchema; strict: boolean }[];
+  readonly definitions: readonly ShownDefinition[];
   /** The name of a tool for the provider. */
   shownName(name: string): string;
   /** `warnings` are the repairs that were needed. */
@@ -46,6 +45,7 @@ export function createFunctionModel(
         cached = { tools, defined, written: defined.definitions.map(writeDefinition) };
       }
       const { defined, written } = cached;
+      const showInput = inputShower(tools, (name) => defined.read({ name, text: "" }).name);
       const shownName = (name: string): string => defined.shownName(name);
       const options = callOptions({
         ...settings,
@@ -55,7 +55,7 @@ export function createFunctionModel(
         abortSignal: signal,
       });
       const turn = onDelta
-        ? await readStream((await model.doStream(options)).stream, onDelta)
+        ? await readStream((await model.doStream(options)).stream, onDelta, showInput)
         : readGenerated(await model.doGenerate(options));
       const warnings: string[] = [];
       const parts = turn.parts.map((part): MessagePart => {
@@ -63,6 +63,7 @@ export function createFunctionModel(
         if (part.type === "text") return { type: "text", text: part.text };
         if (part.type === "reasoning") return { type: "reasoning", text: part.text, providerData };
         const read = defined.read({ name: part.toolName, text: part.input });
+        showInput({ id: part.toolCallId, toolName: part.toolName, input: read.input ?? {} });
         warnings.push(...read.warnings.map((warning) => `${read.name}: ${warning}`));
         return { type: "tool_call", callId: part.toolCallId, name: read.name, input: read.input, providerData };
       });
@@ -76,8 +77,25 @@ export function modelIdOf({ provider, modelId }: LanguageModel): string {
   return `${provider.split(".", 1)[0]}/${modelId}`;
 }
 
-function writeDefinition({ name, description, schema, strict }: DefinedTools["definitions"][number]): unknown {
-  return { type: "function", name, description, inputSchema: schema, strict: strict || undefined };
+function writeDefinition(definition: DefinedTools["definitions"][number]): unknown {
+  const { name, description, schema, strict, providerOptions } = definition;
+  return { type: "function", name, description, inputSchema: schema, strict: strict || undefined, providerOptions };
+}
+
+/** Shows a tool of the host what a model writes for it. What its listeners do has no effect on the call. */
+function inputShower(tools: readonly AnyTool[], nameOf: (shown: string) => string): (event: InputEvent) => void {
+  const open = new Map<string, InputListeners>();
+  return ({ id: toolCallId, toolName, delta, input }) => {
+    const of = toolName === undefined ? undefined : tools.find(({ name }) => name === nameOf(toolName));
+    if (of?.inputListeners) open.set(toolCallId, of.inputListeners);
+    const listeners = open.get(toolCallId);
+    const show = async (): Promise<void> => {
+      if (input !== undefined) await listeners?.onInputAvailable?.({ toolCallId, input });
+      else if (delta === undefined) await listeners?.onInputStart?.({ toolCallId });
+      else await listeners?.onInputDelta?.({ toolCallId, inputTextDelta: delta });
+    };
+    show().catch(() => undefined);
+  };
 }
 
 const RULES = { rules: COMMON_RULES, strictRules: COMMON_STRICT_RULES };

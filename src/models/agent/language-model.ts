@@ -72,6 +72,8 @@ type ReadStreamPart =
   | Extract<ReadPart, { type: "tool-call" }>
   | { type: "text-delta" | "reasoning-delta"; id: string; delta: string; providerMetadata?: unknown }
   | { type: "text-start" | "text-end" | "reasoning-start" | "reasoning-end"; id: string; providerMetadata?: unknown }
+  | { type: "tool-input-start"; id: string; toolName: string }
+  | { type: "tool-input-delta"; id: string; delta: string }
   | { type: "finish"; finishReason: unknown; usage: unknown }
   | { type: "error"; error: unknown };
 
@@ -103,10 +105,19 @@ export function readGenerated({ content, finishReason, usage }: GeneratedTurn): 
   return { parts, usage: readUsage(usage), finish: readFinish(finishReason) };
 }
 
+/** A model writes the input of a call: it starts, goes on with a piece of text, or is complete. */
+export interface InputEvent {
+  id: string;
+  toolName?: string;
+  delta?: string;
+  input?: unknown;
+}
+
 /** Reads a complete stream. Blocks of text are joined by id, in the order of their start. */
 export async function readStream(
   stream: ReadableStream<StreamPart>,
   onDelta: (piece: ModelDelta) => void,
+  onInput: (event: InputEvent) => void = () => undefined,
 ): Promise<ReadTurn> {
   const turn: ReadTurn = { parts: [], usage: readUsage(undefined), finish: "unknown" };
   const open = new Map<string, TextualPart>();
@@ -136,6 +147,12 @@ export async function readStream(
         if (part.type.endsWith("-end")) open.delete(key);
         break;
       }
+      case "tool-input-start":
+        onInput({ id: part.id, toolName: part.toolName });
+        break;
+      case "tool-input-delta":
+        onInput({ id: part.id, delta: part.delta });
+        break;
       case "tool-call":
         if (isOurs(part)) turn.parts.push(part);
         break;

@@ -3,7 +3,7 @@ import { adopt, type ForeignTool } from "../../core/adopt/adopt.ts";
 import type { Update } from "../../core/events.ts";
 import { canonicalJson } from "../../core/json.ts";
 import type { CompletedResult, PendingResult, ToolResult } from "../../core/result.ts";
-import type { AnyTool, ToolKind } from "../../core/tool.ts";
+import type { AnyTool, InputListeners, ProviderOptions, ToolKind } from "../../core/tool.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { COMMON_RULES } from "../../schema/portable-schema.ts";
 import { blockText, mapContent } from "../providers/call-results.ts";
@@ -48,7 +48,7 @@ interface AISDKCall {
   experimental_context?: unknown;
 }
 
-export interface AISDKTool<Input = unknown, Details = unknown> {
+export interface AISDKTool<Input = unknown, Details = unknown> extends InputListeners {
   description: string;
   title: string;
   inputSchema: OpenSchema<Input>;
@@ -57,6 +57,7 @@ export interface AISDKTool<Input = unknown, Details = unknown> {
   needsApproval(input: Input, call: AISDKCall): Promise<boolean>;
   execute(input: Input, call: AISDKCall): AsyncGenerator<AISDKOutput<Details>, void>;
   toModelOutput(options: { output: AISDKOutput<Details> }): ModelOutput;
+  providerOptions?: ProviderOptions | undefined;
 }
 
 /** By name. A record of tools gives names, inputs and results their types; a toolkit is known at run time only. */
@@ -122,6 +123,8 @@ function defineTool(bridged: BridgedTool, runs: RunIds | undefined): AISDKTool {
       }
     },
     toModelOutput: ({ output }) => toModelOutput(output),
+    providerOptions: tool.providerOptions,
+    ...tool.inputListeners,
   };
   sources.set(defined, { bridged, runs });
   return defined;

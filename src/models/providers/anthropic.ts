@@ -10,6 +10,8 @@ export interface AnthropicTool {
   description: string;
   input_schema: JsonSchema & { type: "object" };
   strict?: true;
+  cache_control?: { type: "ephemeral"; ttl?: "5m" | "1h" } | null;
+  [option: string]: unknown;
 }
 
 /** Tools as the Messages API takes them. */
@@ -18,13 +20,20 @@ function toTools(tools: Iterable<ToolSource>, options: DefineOptions = {}): Prov
     tools,
     options,
     { rules: ANTHROPIC_RULES, strictRules: ANTHROPIC_STRICT_RULES },
-    ({ name, description, schema, strict }) => ({
+    ({ name, description, schema, strict, providerOptions }) => ({
+      ...snakeCase(providerOptions?.["anthropic"]),
       name,
       description,
       input_schema: { ...schema, type: "object" },
       strict: strict || undefined,
     }),
   );
+}
+
+/** The options have the names of the AI SDK, `cacheControl`; the API takes `cache_control`. */
+function snakeCase(options: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  const toSnake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(Object.entries(options).map(([name, value]) => [toSnake(name), value]));
 }
 
 interface AnthropicBlock {

@@ -1,9 +1,9 @@
 import { declarationOf, type FunctionDeclaration } from "../../core/definition.ts";
-import { type AnyTool, type DialectName, isTool } from "../../core/tool.ts";
+import { type AnyTool, type DialectName, isTool, type ProviderOptions } from "../../core/tool.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { type SchemaRules, type Simplification, toPortableSchema } from "../../schema/portable-schema.ts";
 
-/** A tool, or a declaration from `toLLMTools()`. */
+/** A tool, or a declaration from `haft.tools.definitions()`. */
 export type ToolSource = AnyTool | FunctionDeclaration;
 
 export interface DefineOptions {
@@ -39,6 +39,8 @@ export interface ShownDefinition {
   description: string;
   schema: JsonSchema;
   strict: boolean;
+  /** What the tool adds to its definition, by provider. */
+  providerOptions?: ProviderOptions | undefined;
 }
 
 export interface ProviderRules {
@@ -54,7 +56,8 @@ export function defineTools<Definition>(
   provider: ProviderRules,
   write: (definition: ShownDefinition) => Definition,
 ): ProviderTools<Definition> {
-  const declarations = Array.from(sources, (source): FunctionDeclaration =>
+  const given = [...sources];
+  const declarations = given.map((source): FunctionDeclaration =>
     isTool(source) ? declarationOf(source, options.dialect) : source,
   );
   const shown = shownNames(declarations.map(({ name }) => name));
@@ -76,7 +79,9 @@ export function defineTools<Definition>(
       for (const [to, from] of renamed.parameters)
         report([{ path: `#/properties/${from}`, what: `is shown as ${to}` }]);
     }
-    return write({ name, description: declaration.description, schema: renamed.schema, strict });
+    const source = given[at];
+    const providerOptions = isTool(source) ? source.providerOptions : undefined;
+    return write({ name, description: declaration.description, schema: renamed.schema, strict, providerOptions });
   });
   return { tools, names, simplified };
 }

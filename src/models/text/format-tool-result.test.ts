@@ -51,9 +51,9 @@ describe("a result as text", () => {
     expect(formatToolResult("f", { ...base, status: "failed", success: false, content: [], error })).toContain(
       "<error><![CDATA[why]]></error>",
     );
-    expect(
-      formatToolResult("f", { ...base, status: "pending", content: [{ type: "text", text: "wait" }] }),
-    ).toContain("<success>true</success>\n  <data><![CDATA[wait]]></data>");
+    expect(formatToolResult("f", { ...base, status: "pending", content: [{ type: "text", text: "wait" }] })).toContain(
+      "<success>true</success>\n  <data><![CDATA[wait]]></data>",
+    );
     expect(formatToolResult("f", { n: 3 })).toContain('<![CDATA[{\n  "n": 3\n}]]>');
     expect(formatToolResult("f", 7)).toContain("<![CDATA[7]]>");
     expect(formatToolResult("f", undefined)).toContain("<data><![CDATA[]]></data>");
