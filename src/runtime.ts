@@ -73,14 +73,14 @@ import {
   liveSettings,
   replaceSettings,
 } from "./runtime-settings.ts";
-import { jsonSchemaValidator } from "./schema/json-schema-validator.ts";
-import { provideValidator, shareValidator } from "./schema/read-schema.ts";
+import { jsonSchemaEngine } from "./schema/json-schema-validator.ts";
+import { provideEngine, shareEngine } from "./schema/read-schema.ts";
 
 export type { Haft, HaftOptions, RuntimeOptions } from "./haft.ts";
 
 // For tools that are registered in no runtime. A bundle that only defines tools contains neither.
 provideDefaultGate(openDefaultGate);
-provideValidator(jsonSchemaValidator);
+provideEngine(jsonSchemaEngine);
 
 /**
  * Makes a runtime: configuration in, a running Haft out.
@@ -152,7 +152,7 @@ class Runtime {
     if (workspace !== undefined && typeof workspace !== "object") {
       throw new TypeError('workspace takes what openWorkspace(path) of "haft/workspace" gives, not a path.');
     }
-    shareValidator(jsonSchemaValidator);
+    shareEngine(jsonSchemaEngine);
     this.options = options;
     this.clock = options.clock ?? systemClock;
     this.events = options.registry?.events ?? new EventEmitter(options.onListenerError);

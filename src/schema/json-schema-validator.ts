@@ -1,11 +1,15 @@
 import { type CompiledSchema, compileJsonSchema } from "./compile-json-schema.ts";
 import { asSchema, eachSubschema, followRef, isObject, type JsonSchema } from "./json-schema.ts";
+import { lintJsonSchema } from "./lint-json-schema.ts";
 import { admitsType, typeOfValue, typesOf } from "./schema-properties.ts";
 import { type SchemaIssue, unreadable, type Validation } from "./schema.ts";
 import { explainErrors } from "./validation-messages.ts";
 
 /** A list of a million wrong items must not become a million issues. */
 const MAX_ERRORS = 100;
+
+/** For `provideEngine`. */
+export const jsonSchemaEngine = { lint: lintJsonSchema, makeValidator: jsonSchemaValidator };
 
 /** Validates against a linted JSON Schema. Compiles it for the first value. */
 export function jsonSchemaValidator(root: JsonSchema): (value: unknown) => Validation<unknown> {

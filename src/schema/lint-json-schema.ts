@@ -14,7 +14,7 @@ import {
   SCHEMA_MAP_KEYWORDS,
 } from "./json-schema.ts";
 
-interface SchemaProblem {
+export interface SchemaProblem {
   /** JSON Pointer into the schema, such as `#/properties/size/minimum`. */
   readonly path: string;
   readonly message: string;

@@ -1,6 +1,6 @@
 import type { InferOutput, SchemaSource } from "./infer.ts";
 import { isJsonType, isObject, type JsonSchema } from "./json-schema.ts";
-import { lintJsonSchema } from "./lint-json-schema.ts";
+import type { SchemaProblem } from "./lint-json-schema.ts";
 import { type Schema, type SchemaCheck, type SchemaIssue, unreadable, type Validation } from "./schema.ts";
 import { dateHint, splitConversions } from "./convert-input.ts";
 import { sharedByCopies } from "./shared-by-copies.ts";
@@ -8,20 +8,38 @@ import { describeStandard, type StandardSchema } from "./standard-schema.ts";
 
 type Validator = (value: unknown) => Validation<unknown>;
 
-let makeValidator: ((root: JsonSchema) => Validator) | undefined;
-
-/** The runtime brings it, and `toSchema`: a bundle that only defines tools does without. */
-export function provideValidator(make: (root: JsonSchema) => Validator): void {
-  makeValidator = make;
+/** Checks JSON Schemas, and validates by them. */
+interface JsonSchemaEngine {
+  /** What makes a schema unusable: a keyword with a wrong value, a pattern that may take forever. */
+  lint(schema: unknown): readonly SchemaProblem[];
+  /** For a schema without problems. */
+  makeValidator(root: JsonSchema): Validator;
 }
 
-function sharedValidator(): { make?: (root: JsonSchema) => Validator } {
+let own: JsonSchemaEngine | undefined;
+
+/** The runtime brings it, and `toSchema`: a bundle that only defines tools does without. */
+export function provideEngine(engine: JsonSchemaEngine): void {
+  own = engine;
+}
+
+function shared(): { make?: (root: JsonSchema) => Validator } {
   return sharedByCopies("validator", () => ({}));
 }
 
-/** For the tools of other copies of Haft in this process: a bundle that only defines tools has no validator. */
-export function shareValidator(make: (root: JsonSchema) => Validator): void {
-  sharedValidator().make ??= make;
+/** For the tools of other copies of Haft in this process: a bundle that only defines tools has no engine. */
+export function shareEngine(engine: JsonSchemaEngine): void {
+  shared().make ??= (root) => {
+    refuseProblems(engine, root);
+    return engine.makeValidator(root);
+  };
+}
+
+function refuseProblems(engine: JsonSchemaEngine, schema: JsonSchema): void {
+  const problems = engine.lint(schema);
+  if (problems.length === 0) return;
+  const list = problems.map(({ path, message }) => `- ${path} ${message}`);
+  throw new TypeError(`This JSON Schema cannot be used:\n${list.join("\n")}`);
 }
 
 /** As `toSchema`, which also provides the validator. */
@@ -150,11 +168,7 @@ function refusal(cause: unknown): Validation<never> {
 }
 
 function fromJsonSchema(source: JsonSchema): Schema {
-  const problems = lintJsonSchema(source);
-  if (problems.length > 0) {
-    const list = problems.map(({ path, message }) => `- ${path} ${message}`);
-    throw new TypeError(`This JSON Schema cannot be used:\n${list.join("\n")}`);
-  }
+  if (own) refuseProblems(own, source);
   const schema = { jsonSchema: withoutDialect(source), validate: validatorOf(source) };
   fromJson.add(schema);
   return schema;
@@ -163,7 +177,7 @@ function fromJsonSchema(source: JsonSchema): Schema {
 function validatorOf(root: JsonSchema): Schema["validate"] {
   let validate: Validator | undefined;
   return (value) => {
-    validate ??= (makeValidator ?? sharedValidator().make)?.(root);
+    validate ??= own ? own.makeValidator(root) : shared().make?.(root);
     if (validate) return validate(value);
     throw new Error('This bundle contains no validator, because it only defines tools. Import createHaft from "haft".');
   };

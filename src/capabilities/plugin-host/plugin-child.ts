@@ -22,8 +22,8 @@ import {
 import { shownOutput } from "../../gate/model-output.ts";
 import { readOutput } from "../../gate/tool-output.ts";
 import { pathOf, type Schema, type SchemaIssue } from "../../schema/schema.ts";
-import { jsonSchemaValidator } from "../../schema/json-schema-validator.ts";
-import { isJsonSchema, provideValidator } from "../../schema/read-schema.ts";
+import { jsonSchemaEngine } from "../../schema/json-schema-validator.ts";
+import { isJsonSchema, provideEngine } from "../../schema/read-schema.ts";
 import {
   Channel,
   type ChildMethods,
@@ -47,7 +47,7 @@ export const PLUGIN_CHILD_URL = import.meta.url;
 
 /** The whole program of a plugin's process: answers the requests of the gate until the channel closes. */
 export function servePlugin(): void {
-  provideValidator(jsonSchemaValidator);
+  provideEngine(jsonSchemaEngine);
   // The reader of our output may be gone; that must not end the process.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const child = new PluginChild((message, written) => void process.send?.(message, undefined, {}, written));
