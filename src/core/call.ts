@@ -55,7 +55,10 @@ export interface Verdict {
 
 /** Options that are stored with a call that runs later or elsewhere. Plain JSON. */
 export interface StoredOptions {
-  /** Calls with the same key, caller and input are one call. Default: `id`, if given. `false` means no key. */
+  /**
+   * Calls with the same key, caller and input are one call. Default: `id`, if the
+   * caller has a session: models use the same ids in every conversation. `false` means no key.
+   */
   idempotencyKey?: string | false;
   /** The time limit, capped by the runtime. */
   timeoutMs?: number;
