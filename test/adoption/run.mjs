@@ -25,6 +25,7 @@ const TITLES = {
   "ai-sdk": "AI SDK",
   langchain: "LangChain",
   mastra: "Mastra",
+  "old-versions": "Versions that are refused",
   "openai-agents": "OpenAI Agents",
   tanstack: "TanStack AI",
 };

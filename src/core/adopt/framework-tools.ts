@@ -225,8 +225,10 @@ function agentsApproval(setting: unknown, runOf: (host: unknown) => object): Ado
 /** `createTool` of Mastra. */
 export const mastraTool: Convention = {
   title: "Mastra",
-  fits: (tool) => Object.getOwnPropertySymbols(tool).some((symbol) => symbol.description === "mastra.core.tool.Tool"),
+  fits: (tool) => hasMastraMark(tool) || ("mastra" in tool && "suspendSchema" in tool),
   convert(tool, options) {
+    if (!hasMastraMark(tool))
+      throw new TypeError("It needs Mastra 1 from 1.5 on: earlier versions call it differently.");
     if (tool["suspendSchema"] !== undefined || tool["resumeSchema"] !== undefined) {
       throw new TypeError("It suspends its run, which only Mastra can resume. Ask with `permission` instead.");
     }
@@ -261,6 +263,10 @@ export const mastraTool: Convention = {
     };
   },
 };
+
+function hasMastraMark(tool: Fields): boolean {
+  return Object.getOwnPropertySymbols(tool).some((symbol) => symbol.description === "mastra.core.tool.Tool");
+}
 
 const TANSTACK_KEYS = [
   ...["__toolSide", "name", "description", "inputSchema", "outputSchema", "approvalSchema", "needsApproval", "execute"],

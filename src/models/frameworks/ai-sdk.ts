@@ -20,6 +20,7 @@ import {
   type OpenSchema,
   type RawInputOf,
   resultText,
+  unknownVersion,
   waitsForPerson,
 } from "./toolkit-bridge.ts";
 
@@ -69,6 +70,7 @@ export type AISDKTools<Source> =
 const PROFILE = {
   via: "AI SDK",
   adapter: "toAISDKTools",
+  versions: "AI SDK 6 and 7",
   rules: { rules: COMMON_RULES, strictRules: COMMON_STRICT_RULES },
 };
 
@@ -91,11 +93,16 @@ export function toAISDKTools<const Source extends FrameworkTools>(
 
 function defineTool(bridged: BridgedTool, runs: RunIds | undefined): AISDKTool {
   const { description, schema, strict, tool } = bridged;
+  let isRead = false;
   const defined: AISDKTool = {
     description,
     title: tool.title,
     inputSchema: sdkSchema(schema),
-    strict: strict || undefined,
+    // Versions before 6 do not read it.
+    get strict() {
+      isRead = true;
+      return strict || undefined;
+    },
     // The SDK gives its context only to tools with a schema of it; the gate validates it.
     contextSchema: tool.contextSchema && sdkSchema({}),
     async needsApproval(input, { toolCallId, messages, ...given }) {
@@ -106,28 +113,57 @@ function defineTool(bridged: BridgedTool, runs: RunIds | undefined): AISDKTool {
       if (question && run !== undefined) runs?.remember([toolCallId, input, messages], run);
       return question !== undefined;
     },
-    async *execute(input, { toolCallId, messages, abortSignal, ...given }) {
-      const call = readCall({ toolCallId, messages, input }, runs);
-      const updates = streamRun(bridged, input, {
-        ...{ id: toolCallId, ...call },
-        ...{ signal: abortSignal, ...contextIn(given) },
-      });
-      for (;;) {
-        const { done, value } = await updates.next();
-        if (!done) {
-          yield { status: "running", ...value };
-          continue;
-        }
-        if (value.status === "failed" || waitsForPerson(value)) throw failureOf(value);
-        return yield value;
-      }
+    execute(input, call) {
+      if (!isKnownCall(call)) throw unknownVersion(PROFILE, "it gives a tool no id and no messages of its call");
+      if (!isRead && isOfOldVersion(call)) throw unknownVersion(PROFILE, "it asks no tool whether it needs approval");
+      return execute(bridged, input, call, runs);
     },
-    toModelOutput: ({ output }) => toModelOutput(output),
+    toModelOutput: (given) => {
+      if (!isObject(given.output)) throw unknownVersion(PROFILE, "it gives `toModelOutput` something else");
+      return toModelOutput(given.output);
+    },
     providerOptions: tool.providerOptions,
     ...tool.inputListeners,
   };
+  // Version 4 reads the schema here.
+  Object.defineProperty(defined, "parameters", {
+    get: () => {
+      throw unknownVersion(PROFILE, "it reads `parameters` of a tool");
+    },
+  });
   sources.set(defined, { bridged, runs });
   return defined;
+}
+
+async function* execute(
+  bridged: BridgedTool,
+  input: unknown,
+  { toolCallId, messages, abortSignal, ...given }: AISDKCall,
+  runs: RunIds | undefined,
+): AsyncGenerator<AISDKOutput<unknown>, void> {
+  const call = readCall({ toolCallId, messages, input }, runs);
+  const updates = streamRun(bridged, input, {
+    ...{ id: toolCallId, ...call },
+    ...{ signal: abortSignal, ...contextIn(given) },
+  });
+  for (;;) {
+    const { done, value } = await updates.next();
+    if (!done) {
+      yield { status: "running", ...value };
+      continue;
+    }
+    if (value.status === "failed" || waitsForPerson(value)) throw failureOf(value);
+    return yield value;
+  }
+}
+
+function isKnownCall(call: unknown): call is AISDKCall {
+  return isObject(call) && typeof call["toolCallId"] === "string" && Array.isArray(call["messages"]);
+}
+
+/** For a tool that the SDK never read. Version 7 gives a `context`; version 6 runs an answered call before it reads the tools. */
+function isOfOldVersion(call: AISDKCall): boolean {
+  return "abortSignal" in call && !("context" in call) && readRequests(call.messages).length === 0;
 }
 
 function contextIn({ context, experimental_context }: Partial<AISDKCall>): { context: unknown } {

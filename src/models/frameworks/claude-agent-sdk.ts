@@ -10,6 +10,7 @@ import {
   bridgeToolkit,
   type FrameworkTools,
   resultText,
+  unknownVersion,
 } from "./toolkit-bridge.ts";
 
 type ContentPart = { type: "text"; text: string } | { type: "image"; data: string; mimeType: string };
@@ -52,6 +53,7 @@ interface ClaudeOptions<Server, Asked> {
 const PROFILE = {
   via: "Claude Agent SDK",
   adapter: "toClaudeAgentTools",
+  versions: "Claude Agent SDK 0.3",
   keys: ["createSdkMcpServer", "canUseTool", "name"],
 };
 
@@ -140,10 +142,10 @@ function toClaudeTool(bridged: BridgedTool, answers: Map<string, FrameworkAnswer
     annotations: { readOnlyHint: bridged.tool.isReadOnly },
     async handler(input, extra) {
       const { signal, _meta } = extra as { signal?: AbortSignal; _meta?: Record<string, unknown> };
-      const given = _meta?.["claudecode/toolUseId"];
-      const id = typeof given === "string" ? given : undefined;
-      const answer = id === undefined ? undefined : answers.get(id);
-      if (id !== undefined) answers.delete(id);
+      const id = _meta?.["claudecode/toolUseId"];
+      if (typeof id !== "string") throw unknownVersion(PROFILE, "it does not say which call it makes");
+      const answer = answers.get(id);
+      answers.delete(id);
       return show(await bridged.run(input, { id, signal, answer }));
     },
   };

@@ -10,7 +10,7 @@ import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { MAX_PREPARED_MS } from "./framework-calls.ts";
 import { type AdapterOptions, bridgeToolkit, resultText, waitsForPerson } from "./toolkit-bridge.ts";
 
-const PROFILE = { via: "Framework", adapter: "toFrameworkTools" };
+const PROFILE = { via: "Framework", adapter: "toFrameworkTools", versions: "" };
 
 /** A tool that asks above 10, and what it was run with. */
 function createPay(show: () => string = () => "Pay") {

@@ -13,6 +13,7 @@ import {
   type FrameworkTools,
   hasImages,
   resultText,
+  unknownVersion,
 } from "./toolkit-bridge.ts";
 
 type ContentPart = { type: "text"; text: string } | { type: "image_url"; image_url: { url: string } };
@@ -49,7 +50,12 @@ interface InterruptValue {
   problem?: string;
 }
 
-const PROFILE = { via: "LangGraph", adapter: "toLangChainTools", keys: ["DynamicStructuredTool"] };
+const PROFILE = {
+  via: "LangGraph",
+  adapter: "toLangChainTools",
+  versions: "LangChain 1 and LangGraph 1",
+  keys: ["DynamicStructuredTool"],
+};
 
 /**
  * For agents, graphs and `bindTools` of LangChain. Pass the class from "@langchain/core/tools", so the tools belong to the
@@ -89,6 +95,9 @@ interface Run {
 
 async function runCall(bridged: BridgedTool, input: unknown, { config, session, onUpdate }: Run): Promise<ToolResult> {
   const { signal, toolCall, configurable, context = configurable } = config;
+  if (configurable && "__pregel_send" in configurable && typeof config.interrupt !== "function") {
+    throw unknownVersion(PROFILE, "its graphs give a tool no `interrupt`, so nobody could be asked for approval");
+  }
   const { thread_id: run, checkpoint_ns: node } = configurable ?? {};
   // The namespace is that of one execution of a node, and the same when it is resumed. Outside of graphs no call is repeated.
   const scope = node || ((run ?? session) === undefined ? globalThis.crypto.randomUUID() : undefined);

@@ -12,6 +12,7 @@ import {
   openSchema,
   type OpenSchema,
   resultText,
+  unknownVersion,
 } from "./toolkit-bridge.ts";
 
 type ModelPart = { type: "text"; text: string } | { type: "media"; data: string; mediaType: string };
@@ -55,7 +56,12 @@ interface MastraFields {
   toModelOutput(output: unknown): unknown;
 }
 
-const PROFILE = { via: "Mastra", adapter: "toMastraTools", keys: ["createTool"] };
+const PROFILE = {
+  via: "Mastra",
+  adapter: "toMastraTools",
+  versions: "Mastra 1 from 1.5 on",
+  keys: ["createTool"],
+};
 
 /** What a person is asked for: the input of `agent.resumeStream`, and what `approveToolCall` and `declineToolCall` send. */
 const RESUME_SCHEMA = openSchema({
@@ -92,9 +98,8 @@ export function toMastraTools<T>(
 ): Record<string, T> {
   const session = options.call?.caller?.session;
   return Object.fromEntries(
-    bridgeToolkit(toolkit, options, PROFILE).map((bridged) => [
-      bridged.name,
-      options.createTool({
+    bridgeToolkit(toolkit, options, PROFILE).map((bridged) => {
+      const tool = options.createTool({
         id: bridged.name,
         description: bridged.description,
         inputSchema: openSchema(bridged.schema),
@@ -102,8 +107,13 @@ export function toMastraTools<T>(
         resumeSchema: RESUME_SCHEMA,
         execute: (input, context = {}) => runCall(bridged, input, context, session),
         toModelOutput: (output) => show(output as ToolResult),
-      }),
-    ]),
+      });
+      // Version 0 passes the input to `execute` inside of another object.
+      if (isObject(tool) && "execute" in tool && !("toModelOutput" in tool)) {
+        throw unknownVersion(PROFILE, "its tools have no `toModelOutput`");
+      }
+      return [bridged.name, tool];
+    }),
   );
 }
 

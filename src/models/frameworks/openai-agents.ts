@@ -10,6 +10,7 @@ import {
   type FrameworkTools,
   hasImages,
   resultText,
+  unknownVersion,
 } from "./toolkit-bridge.ts";
 
 // The OpenAI Agents SDK. Its function tools are plain objects, so the package is not loaded.
@@ -50,6 +51,7 @@ export interface OpenAIAgentsTool {
 const PROFILE = {
   via: "OpenAI Agents",
   adapter: "toOpenAIAgentsTools",
+  versions: "OpenAI Agents 0.6 and newer",
   rules: { rules: OPENAI_RULES, strictRules: OPENAI_STRICT_RULES },
 };
 
@@ -101,6 +103,7 @@ function defineTool(bridged: BridgedTool, runOf: RunOf | undefined): OpenAIAgent
     parameters: { required: [], ...schema } as object as ObjectSchema,
     strict,
     async needsApproval(context, input, callId) {
+      requireKnownRun(context);
       // After a restart the SDK checks an approved call again. A question that is asked now would be answered by the earlier yes.
       if (callId !== undefined && context.isToolApproved({ toolName: name, callId })) return true;
       return (
@@ -108,6 +111,7 @@ function defineTool(bridged: BridgedTool, runOf: RunOf | undefined): OpenAIAgent
       );
     },
     async invoke(context, text, { toolCall, signal } = {}) {
+      requireKnownRun(context);
       const { input } = parseArguments(text);
       const id = toolCall?.callId;
       const isApproved = id !== undefined && context.isToolApproved({ toolName: name, callId: id }) === true;
@@ -123,6 +127,7 @@ function defineTool(bridged: BridgedTool, runOf: RunOf | undefined): OpenAIAgent
     },
     // The SDK does not call a tool that was rejected, but it lists its tools before the next turn.
     async isEnabled(context) {
+      requireKnownRun(context);
       const { rejected = [] } = context.toJSON().approvals[name] ?? {};
       const done = closed.get(context) ?? new Set();
       closed.set(context, done);
@@ -141,6 +146,13 @@ function defineTool(bridged: BridgedTool, runOf: RunOf | undefined): OpenAIAgent
   };
   sources.set(tool, { bridged, runOf });
   return tool;
+}
+
+/** Earlier versions cannot say why a call was rejected, and some do not say which call they run. */
+function requireKnownRun(context: Partial<RunContextLike> | undefined): void {
+  const { isToolApproved, getRejectionMessage, toJSON } = context ?? {};
+  if (isToolApproved && getRejectionMessage && toJSON) return;
+  throw unknownVersion(PROFILE, "its runs do not say what a person answered");
 }
 
 function show(result: ToolResult): string | OutputPart[] {

@@ -16,6 +16,7 @@ import {
   type OpenSchema,
   type RawInputOf,
   resultText,
+  unknownVersion,
   waitsForPerson,
 } from "./toolkit-bridge.ts";
 
@@ -77,7 +78,7 @@ export type TanStackTools<Source> = (Source extends Readonly<Record<string, AnyT
   ? { [Name in keyof Source & string]: TanStackTool<Name, RawInputOf<Source[Name]>> }[keyof Source & string]
   : TanStackTool)[] & { middleware: TanStackMiddleware };
 
-const PROFILE = { via: "TanStack AI", adapter: "toTanStackTools" };
+const PROFILE = { via: "TanStack AI", adapter: "toTanStackTools", versions: "TanStack AI 0.48 and newer" };
 
 /** By TanStack's tool. */
 const sources = new WeakMap<object, Adapter>();
@@ -131,6 +132,8 @@ interface Chat {
   readonly asked: Map<string, AskedCall>;
   /** By call id. */
   readonly scopes: Map<string, string | undefined>;
+  /** Whether the middleware was asked before tools run. */
+  isAsked: boolean;
 }
 
 class Adapter {
@@ -147,7 +150,11 @@ class Adapter {
       name: bridged.name,
       description: bridged.description,
       inputSchema: openSchema<unknown>(bridged.schema),
-      execute: (input, call = {}) => this.#run({ id: call.toolCallId ?? "", bridged, input }, call, chat),
+      execute: async (input, call) => {
+        if (!call) throw unknownVersion(PROFILE, "it says nothing about the call of a tool");
+        if (chat?.isAsked === false) throw unknownVersion(PROFILE, "it does not ask its middleware before tools run");
+        return this.#run({ id: call.toolCallId ?? "", bridged, input }, call, chat);
+      },
       get needsApproval() {
         return [...(chat?.asked.values() ?? [])].some((call) => call.bridged === bridged && !call.isRun);
       },
@@ -161,7 +168,7 @@ class Adapter {
     config: ChatConfigLike,
   ): Promise<{ tools: never[]; resume: never[] | undefined } | undefined> {
     if (context.phase !== "init") return undefined;
-    const chat: Chat = { threadId: context.threadId, asked: new Map(), scopes: new Map() };
+    const chat: Chat = { threadId: context.threadId, asked: new Map(), scopes: new Map(), isAsked: false };
     this.#chats.set(context, chat);
     const answers = new Map<string, Resolution>(config.resume?.map((answer) => [answer.interruptId, answer]));
     for (const call of this.#pendingIn(config.messages)) {
@@ -184,6 +191,7 @@ class Adapter {
   async check(context: ChatLike): Promise<void> {
     const chat = this.#chats.get(context);
     if (!chat) return;
+    chat.isAsked = true;
     for (const call of this.#pendingIn(context.messages)) {
       if (chat.asked.has(call.id)) continue;
       chat.scopes.set(call.id, call.scope);

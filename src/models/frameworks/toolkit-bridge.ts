@@ -1,6 +1,6 @@
 import type { CallOptions } from "../../core/call.ts";
 import { declarationOf } from "../../core/definition.ts";
-import { ToolError } from "../../core/error.ts";
+import { toolError, ToolError } from "../../core/error.ts";
 import type { CallQuestion } from "../../core/gate.ts";
 import { checkKeys, keysOf } from "../../core/options.ts";
 import type { FailedResult, PendingResult, ToolResult } from "../../core/result.ts";
@@ -39,6 +39,8 @@ export interface FrameworkProfile {
   via: string;
   /** The adapter's function, for error messages. */
   adapter: string;
+  /** The versions that work, for the message to programs with another one. */
+  versions: string;
   /** Options of the adapter besides the common ones. */
   keys?: readonly string[];
   rules?: ProviderRules;
@@ -89,6 +91,15 @@ export function bridgeToolkit(
       wait: (call, signal) => calls.wait(tool, call, signal),
     };
   });
+}
+
+/**
+ * The framework behaves as none of the versions that work. Adapters load no framework, so they see it by what the framework
+ * gives them, and refuse before a tool runs.
+ */
+export function unknownVersion({ adapter, versions }: FrameworkProfile, difference: string): ToolError {
+  const problem = `${adapter} works with ${versions}. Another version is installed: ${difference}. No tool was run.`;
+  return toolError("unavailable", problem, { next: "Install a version that works." });
 }
 
 function isToolkit(source: FrameworkTools): source is AgentToolkit {
