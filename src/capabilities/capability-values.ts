@@ -15,7 +15,7 @@ import type { Haft } from "../runtime.ts";
 import type { Store } from "../store/store.ts";
 import type { TokenStore } from "../store/tokens.ts";
 import type { ArtifactManager } from "../tools/artifacts/artifact-manager.ts";
-import type { PageRenderer } from "../tools/browser/page-renderer.ts";
+import type { PageRenderer } from "../tools/browser/rendered-page.ts";
 import type { RenderedDocument, Surface } from "../tools/canvas/render-document.ts";
 import type { OpenChannel } from "../tools/message/open-channels.ts";
 import type { Workspace } from "../workspace.ts";

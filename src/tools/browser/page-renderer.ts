@@ -1,39 +1,12 @@
 import type { BrowserContext, Page } from "playwright-core";
 import { toolError } from "../../core/error.ts";
 import type { BrowserProgram } from "./browser-program.ts";
-import { explainFailure, navigate, type Picture, takePicture } from "./page-actions.ts";
+import { explainFailure, navigate, takePicture } from "./page-actions.ts";
+import type { PageRenderer, ShowRequest, Shown } from "./rendered-page.ts";
 
 /** How long to wait for scripts after a page has loaded. */
 const QUIET_MS = 4_000;
 const DRAW_MS = 15_000;
-
-/** Loads single pages, each in a temporary profile. */
-export interface PageRenderer {
-  /** The markup of a page after its scripts have run. */
-  render(url: string, signal: AbortSignal): Promise<string>;
-  /** Loads a document or a page, and optionally runs a script in it and takes a picture. */
-  show(request: ShowRequest, signal: AbortSignal): Promise<Shown>;
-}
-
-export interface ShowRequest {
-  /** A complete document; it has an opaque origin. */
-  html?: string;
-  /** A selector that matches when the document is ready. */
-  until?: string;
-  url?: string;
-  script?: string;
-  picture?: boolean;
-  width?: number;
-  height?: number;
-}
-
-export interface Shown {
-  /** The value of the script. */
-  value?: unknown;
-  picture?: Picture["content"];
-  /** Errors in the page. */
-  problems: string[];
-}
 
 export function createPageRenderer(program: BrowserProgram): PageRenderer {
   async function inNewPage<T>(work: (page: Page) => Promise<T>, size: ShowRequest, signal: AbortSignal): Promise<T> {
