@@ -656,9 +656,12 @@ function fingerprintOf(call: Call): string {
 }
 
 export function keyConflict(call: Call): ToolError {
-  return toolError("conflict", `Call id "${call.idempotencyKey}" was used before with another tool or other input`, {
-    next: "Give every call its own id.",
-  });
+  const { id, idempotencyKey: key = id, parent } = call;
+  // Frameworks and nested calls have keys of their own, which contain the id that the caller knows.
+  const isId = key === id || parent !== undefined || key.startsWith("[");
+  const shown = isId ? `The call id "${id}"` : `The idempotency key "${key}"`;
+  const next = `Use another ${isId ? "id" : "key"} for each call.`;
+  return toolError("conflict", `${shown} was used before with another tool or other input; nothing was run`, { next });
 }
 
 export function unknownApproval(id: string): ToolError {

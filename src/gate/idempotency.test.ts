@@ -98,6 +98,20 @@ describe("a call that was made before", () => {
     expect(runs()).toBe(5);
   });
 
+  test("with other input is refused by the name that its caller knows", async () => {
+    const { haft, runs } = counting();
+    const refused = async (options: object): Promise<string> => {
+      await haft.execute("count", { n: 1 }, { caller, ...options });
+      const result = await haft.execute("count", { n: 2 }, { caller, ...options });
+      return result.status === "failed" ? result.error.message : "";
+    };
+    const rest = "was used before with another tool or other input; nothing was run";
+    expect(await refused({ id: "c1" })).toBe(`The call id "c1" ${rest}`);
+    expect(await refused({ idempotencyKey: "order-7" })).toBe(`The idempotency key "order-7" ${rest}`);
+    expect(await refused({ id: "c2", idempotencyKey: '[null,null,"count","c2"]' })).toBe(`The call id "c2" ${rest}`);
+    expect(runs()).toBe(3);
+  });
+
   test("with other input, or another tool, is a conflict", async () => {
     const { haft, runs } = counting();
     haft.register(createTool({ name: "other", description: "", parameters: [], needsApproval: false, run: () => 0 }));

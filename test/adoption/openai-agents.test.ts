@@ -129,6 +129,19 @@ test("a tool that the person always approves asks no more, and every call is an 
   expect((await haft.approvals.list()).map((approval) => approval.state)).toEqual(["approved", "approved"]);
 });
 
+test("in one session a repeated id returns the first result, and fails in words with other input", async () => {
+  const { effects, toolkit } = createWorld();
+  const tools = toOpenAIAgentsTools(toolkit, inChat);
+  const play = async (amount: number): Promise<string> => {
+    const { newItems } = await run(createAgent(tools, [{ ...PAY, input: { amount } }]).agent, "go");
+    return JSON.stringify(newItems.find(({ type }) => type === "tool_call_output_item"));
+  };
+  expect(await play(5)).toContain("r-5");
+  expect(await play(5)).toContain("r-5");
+  expect(await play(7)).toMatch(/Error: The call id .*functions\.pay:0.* was used before/);
+  expect(effects).toEqual(["paid 5 to ann"]);
+});
+
 test("equal call ids of two runs are two calls", async () => {
   const { haft, effects, toolkit } = createWorld();
   const tools = toOpenAIAgentsTools(toolkit);

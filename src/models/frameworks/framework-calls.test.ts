@@ -253,6 +253,20 @@ test("a denial in Haft wins over a later yes in the framework", async () => {
   expect(paid).toEqual([]);
 });
 
+test("a repeated id returns the first result, and is refused in words with other input", async () => {
+  const { paid, tool } = createWorld();
+  const call = { id: "c1", run: "r1" };
+  await tool.run({ amount: 5 }, call);
+  expect(await tool.run({ amount: 5 }, call)).toMatchObject({ status: "completed", display: "paid 5" });
+  for (const amount of [6, 60]) {
+    await tool.check({ amount }, call);
+    const result = await tool.run({ amount }, call);
+    expect(result).toMatchObject({ status: "failed", error: { code: "conflict" } });
+    expect(resultText(result)).toContain('The call id "c1" was used before with another tool or other input');
+  }
+  expect(paid).toEqual([5]);
+});
+
 test("ids count within a run", async () => {
   const { haft, paid } = createWorld();
   const call = { id: "functions.pay:0" };
