@@ -226,6 +226,15 @@ describe("settings of Codex", () => {
     expect(deniedTools(strict)).toEqual(["web_search"]);
   });
 
+  test("a permission of OpenCode that is no tool here is not explained as one", async () => {
+    const permission = { external_directory: "allow", doom_loop: "allow", lsp: "allow", bash: "allow" };
+    const config = await openConfigFolders({ "opencode.json": JSON.stringify({ permission }) }).load();
+    const detail = (key: string): string => JSON.stringify(lineOf(config, `permission.${key}`));
+    expect(detail("external_directory")).toContain("workspace.allowedPaths");
+    for (const key of Object.keys(permission)) expect(detail(key)).not.toMatch(/mcp__|undefined/);
+    expect(detail("bash")).toContain("permissions.allow: Bash");
+  });
+
   test("a server whose tools prompt asks here too, and that needs no trust", async () => {
     const folders = openConfigFolders({
       ".codex/config.toml": [

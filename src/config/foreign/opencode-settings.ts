@@ -106,7 +106,11 @@ function addForAll(reader: SettingsReader, action: unknown, at: ConfigPath, name
 /** In OpenCode the last match wins, here deny before ask before allow: the result is never wider. */
 function addPermission(reader: SettingsReader, key: string, action: unknown, at: ConfigPath, pattern = "*"): void {
   if (action === "allow") {
-    const [rule] = rulesOf(key, pattern);
+    if (key === "external_directory") {
+      return reader.notApplied(at, "It would grant more. To reach other folders, name them in workspace.allowedPaths.");
+    }
+    const [rule] = key === "doom_loop" ? [] : rulesOf(key, pattern);
+    if (rule === undefined) return reader.applied(at, "Haft has nothing that this would allow.");
     return reader.notApplied(
       at,
       `It would grant more. To run such calls without approval, set permissions.allow: ${rule}.`,

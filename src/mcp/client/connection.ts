@@ -139,10 +139,10 @@ function lacksStreamableHttp(error: unknown): boolean {
   return status === 400 || status === 404 || status === 405;
 }
 
-/** Adds the end of the standard error, which usually contains the reason. */
+/** Adds the reason that the standard error contains. */
 function withStderr(error: unknown, transport: Transport): unknown {
   if (!isStdio(transport) || !(error instanceof Error)) return error;
-  const lines = transport.stderrLines().slice(-3).join(" / ");
+  const lines = linesWithCause(transport.stderrLines()).join(" / ");
   const details = [transport.ending, lines && `standard error: ${lines}`].filter(Boolean).join("; ");
   if (details) error.message = `${error.message} (${details})`;
   if (transport.isConfined) {
@@ -150,6 +150,20 @@ function withStderr(error: unknown, transport: Transport): unknown {
     error.message = `${error.message} ${transport.explainRefusal() ?? advice}`;
   }
   return error;
+}
+
+const SHOWN_LINES = 3;
+const ERROR_LINE =
+  /^\s*(?:npm (?:error|ERR!) (?!A complete log)|(?:uncaught )?[\w.$]*(?:error|exception)\b[^:]{0,40}:|(?:fatal|panic)\b)/i;
+
+/** The last error and what follows it; else the end. Programs print their stack, their version or the place of a log after the error. */
+export function linesWithCause(lines: readonly string[]): readonly string[] {
+  let at = lines.findLastIndex((line) => ERROR_LINE.test(line));
+  if (at < 0) return lines.slice(-SHOWN_LINES);
+  while (at > 0 && ERROR_LINE.test(lines[at - 1] ?? "")) at -= 1;
+  const shown = lines.slice(at, at + SHOWN_LINES);
+  const stack = shown.findIndex((line) => /^\s+at /.test(line));
+  return stack < 0 ? shown : shown.slice(0, stack);
 }
 
 export function isStdio(transport: Transport): transport is StdioTransport {
