@@ -11,18 +11,18 @@ import { checkToolPolicy } from "./gate/permit/tool-policy.ts";
 import { checkToolSearch, type ToolSearchOptions } from "./tools/discovery/tool-search.ts";
 
 const OPTION_KEYS = keysOf<HaftOptions>({
-  workspace: true,
-  folder: true,
-  registry: true,
   tools: true,
+  workspace: true,
   policy: true,
   rules: true,
   defaultPermission: true,
+  approver: true,
   contextFor: true,
   decide: true,
   hooks: true,
+  folder: true,
+  registry: true,
   taint: true,
-  approver: true,
   approvalWaitMs: true,
   approvals: true,
   code: true,

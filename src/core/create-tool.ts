@@ -62,7 +62,7 @@ export function createTool<
   const name = config.name ?? config.id;
   if (typeof name !== "string" || !NAME.test(name)) {
     throw new TypeError(
-      `A tool needs a name of letters, digits and _ . : / - (at most 128); got ${JSON.stringify(name)}.`,
+      `A tool needs a name of at most 128 letters, digits and _ . : / -, not ${JSON.stringify(name)}.`,
     );
   }
   checkConfig(name, config);
@@ -81,6 +81,7 @@ export function createTool<
   const dialects = { ...config.dialects };
   const outputSource = config.outputSchema ?? config.output;
   const { contextSchema } = config;
+  const check = checkOf(config);
   const shared = config.concurrency ? config.concurrency === "shared" : config.isConcurrencySafe !== false;
 
   const origin: ToolOrigin = config.builtIn ? { type: "builtin" } : (config.origin ?? { type: "own" });
@@ -120,11 +121,10 @@ export function createTool<
     toModelOutput: config.toModelOutput as AnyTool["toModelOutput"],
     providerOptions: config.providerOptions,
     inputListeners: inputListenersOf(config),
-    preview: previewOf(config.preview as Tool["preview"], checkOf(config), title),
+    preview: previewOf(config.preview as Tool["preview"], check, title),
     isReadOnly: kind === ToolKind.ReadOnly,
     isConcurrencySafe: shared,
   };
-  const check = checkOf(config);
   const run = body as ToolBody;
   return finish(fields, check ? afterCheck(check, run) : run) as ToolOf<P, O, R, C>;
 }
@@ -185,11 +185,14 @@ export function attributeTool(
 export const CONFIG_KEYS = keysOf<ToolConfig<SchemaSource, SchemaSource, unknown>>({
   name: true,
   description: true,
-  title: true,
   inputSchema: true,
   outputSchema: true,
-  contextSchema: true,
   kind: true,
+  needsApproval: true,
+  execute: true,
+  preview: true,
+  title: true,
+  contextSchema: true,
   category: true,
   tags: true,
   version: true,
@@ -210,11 +213,8 @@ export const CONFIG_KEYS = keysOf<ToolConfig<SchemaSource, SchemaSource, unknown
   origin: true,
   builtIn: true,
   locks: true,
-  needsApproval: true,
   signature: true,
   rule: true,
-  preview: true,
-  execute: true,
   toModelOutput: true,
   providerOptions: true,
   onInputStart: true,
@@ -377,7 +377,7 @@ function readNeedsApproval(name: string, setting: AnyConfig["needsApproval"]): A
     throw unfit(name, `has needsApproval ${JSON.stringify(setting)}; use true, false or a function.`);
   }
   return (input, context) => {
-    const asks = setting(input, context ?? { host: undefined });
+    const asks = setting(input, context ?? ({} as HostContext));
     return asks instanceof Promise ? asks.then(toPermission) : toPermission(asks);
   };
 }

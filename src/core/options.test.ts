@@ -3,7 +3,7 @@ import { createAgent } from "../agent.ts";
 import { createClient } from "../client.ts";
 import { AgentToolkit, ToolRegistry as CompatRegistry } from "../compat.ts";
 import { openHaft } from "../host.ts";
-import { createHaft, createPolicyLayers, createTool, RuleSet } from "../index.ts";
+import { adopt, createHaft, createPolicyLayers, createTool, RuleSet } from "../index.ts";
 import { createMcpEndpoint, serveHttp, serveMcpStdio } from "../server.ts";
 import { openWorkspace } from "../workspace.ts";
 
@@ -11,6 +11,15 @@ const base = { name: "ping", description: "Answers", kind: "readonly", parameter
 
 /** As JavaScript passes them: the compiler refuses all of these. */
 const wrong = (options: object): never => options as never;
+
+function errorOf(use: () => unknown): string {
+  try {
+    use();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return "";
+}
 
 describe("an unknown option is an error that names the nearest known one", () => {
   const haft = createHaft({ tools: [base] });
@@ -41,6 +50,26 @@ describe("an unknown option is an error that names the nearest known one", () =>
   test.each(cases)("%s", (_name, use, message) => {
     expect(use).toThrow(TypeError);
     expect(use).toThrow(message);
+  });
+
+  test.each<[string, () => unknown, string]>([
+    [
+      "a tool",
+      () => createTool(wrong({ ...base, zzzz: 1 })),
+      "name, description, inputSchema, outputSchema, kind, needs",
+    ],
+    [
+      "a registered tool",
+      () => haft.register(wrong({ ...base, name: "c", zzzz: 1 })),
+      "name, description, inputSchema",
+    ],
+    ["an adopted tool", () => adopt(wrong({ ...base, name: "d", zzzz: 1 })), "name, description, inputSchema"],
+    ["a runtime", () => createHaft(wrong({ zzzz: 1 })), "tools, workspace, policy, rules, defaultPermission, approver"],
+  ])("%s: without a near name, the main ones", (_name, use, main) => {
+    const message = errorOf(use);
+    expect(message).toContain(`has no option "zzzz". Known: ${main}`);
+    expect(message).toMatch(/, …; see its type\.$/);
+    expect(message.length).toBeLessThan(200);
   });
 
   test.each<[string, () => Promise<unknown>, RegExp]>([

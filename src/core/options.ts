@@ -1,16 +1,21 @@
 import { didYouMean } from "./nearest-name.ts";
 
-/** The names of all properties of `T`. The compiler reports one that is missing or does not exist. */
+/** The names of all properties of `T`, the main ones first. The compiler reports one that is missing or does not exist. */
 /* @__NO_SIDE_EFFECTS__ */
 export function keysOf<T>(names: Readonly<Record<keyof T, true>>): ReadonlySet<string> {
   return new Set(Object.keys(names));
 }
 
+/** The first keys are the main ones. */
+const MAX_SHOWN = 8;
+
 /** What is wrong with the keys of an options object, or undefined. Cheap if all are known: `execute` asks at every call. */
 export function unknownKey(what: string, given: object, known: ReadonlySet<string>): string | undefined {
   for (const key in given) {
     if (known.has(key) || !Object.hasOwn(given, key)) continue;
-    return `${what} has no option "${key}". ${didYouMean(key, known) ?? `Known: ${[...known].sort().join(", ")}.`}`;
+    const main = [...known].slice(0, MAX_SHOWN).join(", ");
+    const more = known.size > MAX_SHOWN ? ", …; see its type" : "";
+    return `${what} has no option "${key}". ${didYouMean(key, known) ?? `Known: ${main}${more}.`}`;
   }
   return undefined;
 }

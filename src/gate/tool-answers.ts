@@ -5,9 +5,9 @@ import { type Signature, signatureOf } from "../core/signature.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import { type AnyTool, ToolPermission } from "../core/tool.ts";
 
-/** What a verdict needs beside the input: the data of the host, and what a tool returned promises of. */
+/** What a verdict needs beside the input: the call, if there is one, and what a tool returned promises of. */
 export interface ToolAnswers {
-  host?: unknown;
+  call?: ApprovedCall;
   signature?: { value: Signature | undefined; failed: boolean };
   permission?: { value: ToolPermission | undefined };
 }
@@ -33,9 +33,12 @@ export function isAnswerPending(thrown: unknown): boolean {
   return thrown instanceof AnswerPending;
 }
 
+/** The parts of a call that a tool may decide by, beside the input. */
+type ApprovedCall = Pick<Call, "id" | "host">;
+
 /** Runs `judge`. If it needs a value of which the tool returned a promise, awaits that and runs `judge` again. */
-export function withAnswers<T>(judge: (answers: ToolAnswers | undefined) => T, host?: unknown): MaybePromise<T> {
-  const known: ToolAnswers | undefined = host === undefined ? undefined : { host };
+export function withAnswers<T>(judge: (answers: ToolAnswers | undefined) => T, call?: ApprovedCall): MaybePromise<T> {
+  const known: ToolAnswers | undefined = call && { call };
   try {
     return judge(known);
   } catch (thrown) {
@@ -78,7 +81,7 @@ export function readSignature(tool: AnyTool, input: unknown, answers?: ToolAnswe
 /** As `readSignature`. Undefined if the tool does not say. */
 export function readPermission(tool: AnyTool, input: unknown, answers?: ToolAnswers): ToolPermission | undefined {
   if (answers?.permission) return answers.permission.value;
-  const permission = askTool(tool, "permission", () => permissionWith(tool, input, answers?.host));
+  const permission = askTool(tool, "permission", () => permissionWith(tool, input, answers?.call));
   if (!(permission instanceof Promise)) return permission;
   const settled = Promise.allSettled([permission]);
   throw new AnswerPending(tool, "permission", async (into) => {
@@ -89,10 +92,16 @@ export function readPermission(tool: AnyTool, input: unknown, answers?: ToolAnsw
 }
 
 /** A tool that decides by data of the host asks where there are none: in an explanation, or a trial of rules. */
-function permissionWith(tool: AnyTool, input: unknown, host: unknown): ReturnType<AnyTool["permission"]> {
-  if (!tool.contextSchema || host !== undefined) return tool.permission(input, { host });
+function permissionWith(
+  tool: AnyTool,
+  input: unknown,
+  { id, host }: ApprovedCall = { id: "", host: undefined },
+): ReturnType<AnyTool["permission"]> {
+  // Functions that were written for the AI SDK read the other two.
+  const context = { host, callId: id, toolCallId: id, experimental_context: host };
+  if (!tool.contextSchema || host !== undefined) return tool.permission(input, context);
   try {
-    const permission = tool.permission(input, { host });
+    const permission = tool.permission(input, context);
     return permission instanceof Promise ? permission.catch(() => ToolPermission.CONFIRM) : permission;
   } catch {
     return ToolPermission.CONFIRM;

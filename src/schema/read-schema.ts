@@ -68,7 +68,7 @@ function normalise(source: unknown): Schema {
 }
 
 const ACCEPTED =
-  "Accepted: Zod, Valibot, ArkType and every other Standard Schema, TypeBox, JSON Schema, a list of parameters.";
+  "Accepted: Zod, Valibot, ArkType, other Standard Schemas, TypeBox, JSON Schema, a list of parameters.";
 
 function isStandard(source: unknown): source is StandardSchema {
   // ArkType's types are functions.
@@ -199,11 +199,11 @@ function withoutDialect(source: JsonSchema): JsonSchema {
 /** Rejects objects that would pass as an empty JSON Schema, which accepts every input. */
 function rejectLookAlikes(source: JsonSchema): void {
   if (typeof source["safeParse"] === "function") {
-    throw new TypeError("This Zod version is too old: Zod 3.24 or newer is needed.");
+    throw new TypeError("Zod 3.24 or newer is needed.");
   }
   const members = Object.values(source);
   if (members.some(isStandard)) {
-    throw new TypeError("This is an object of schemas, not a schema: wrap it, for example in z.object({ … }).");
+    throw new TypeError("This is an object of schemas: wrap it, for example in z.object({ … }).");
   }
   const keys = Object.keys(source);
   if (keys.length > 0 && !keys.some((key) => KEYWORDS.has(key))) {

@@ -7,6 +7,7 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { createHaft } from "../../runtime.ts";
 import type { ToolResult } from "../result.ts";
+import { createTool } from "../create-tool.ts";
 import { adopt, type AdoptOptions, type ForeignTool } from "./adopt.ts";
 
 const recipient = { type: "object", properties: { to: { type: "string" } }, required: ["to"] } as const;
@@ -360,7 +361,32 @@ describe("approvals of other systems are kept", () => {
     expect(await call(tool, {}, { name: "pay" })).toMatchObject({ status: "pending" });
   });
 
-  test("an approval function whose arguments are not known is refused", () => {
+  test("an approval function gets the input and the context, by the names of the AI SDK too", async () => {
+    const seen: unknown[] = [];
+    const decide = (input: { amount: number }, context: Record<string, unknown>): boolean => {
+      seen.push([context["host"], context["experimental_context"], context["callId"], context["toolCallId"]]);
+      return input.amount > 10 && (context["host"] as { role: string }).role !== "owner";
+    };
+    const base = { description: "d", inputSchema: z.object({ amount: z.number() }), execute: () => "ran" };
+    const tools = [
+      createTool({ ...base, name: "created", needsApproval: decide as never }),
+      adopt({ ...base, name: "adopted", needsApproval: decide } as unknown as ForeignTool),
+      adopt({ ...base, name: "required", requireApproval: decide } as unknown as ForeignTool),
+      adopt({ ...base, name: "told" } as unknown as ForeignTool, { needsApproval: decide as never }),
+    ];
+    const haft = createHaft({ tools });
+    haft.register({ ...base, name: "registered", needsApproval: decide as never });
+    for (const { name } of haft.tools.list()) {
+      const play = async (amount: number, role: string) =>
+        (await haft.execute(name, { amount }, { id: "c1", context: { role } })).status;
+      expect([name, await play(50, "guest"), await play(50, "owner"), await play(5, "guest")]).toEqual([
+        ...[name, "pending", "completed", "completed"],
+      ]);
+    }
+    expect(seen[0]).toEqual([{ role: "guest" }, { role: "guest" }, "c1", "c1"]);
+  });
+
+  test("an approval function with the parameters of OpenAI Agents is refused", () => {
     const tool = {
       name: "x",
       description: "d",
@@ -368,7 +394,7 @@ describe("approvals of other systems are kept", () => {
       needsApproval: (_run: unknown, _input: unknown) => true,
       run: () => 1,
     };
-    expect(() => adopt(tool as unknown as ForeignTool)).toThrow(/two parameters.*Make the tool with createTool/);
+    expect(() => adopt(tool as unknown as ForeignTool)).toThrow("called as needsApproval(input, context)");
   });
 
   test("annotations of MCP become the kind, and a destructive tool asks", async () => {

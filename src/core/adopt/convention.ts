@@ -89,11 +89,11 @@ export function approvalOf(setting: unknown, ask: Ask): AdoptedConfig["permissio
   if (setting === false) return ToolPermission.AUTO;
   if (!isFunction(setting)) return ToolPermission.CONFIRM;
   return async (input, context) =>
-    (await ask(setting, input, context?.host)) ? ToolPermission.CONFIRM : ToolPermission.AUTO;
+    (await ask(setting, input, context?.host, context)) ? ToolPermission.CONFIRM : ToolPermission.AUTO;
 }
 
 /** Asks a function of a foreign tool about an input, with the data of the host. */
-type Ask = (decide: Callback, input: unknown, host: unknown) => unknown;
+type Ask = (decide: Callback, input: unknown, host: unknown, context: unknown) => unknown;
 
 /** As `approvalOf`, for a system that writes `false` into tools that do not say it. */
 export function approvalIfStated(setting: unknown, ask: Ask): AdoptedConfig["permission"] {

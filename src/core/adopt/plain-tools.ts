@@ -133,7 +133,7 @@ function toConfig(members: Fields, options: AdoptOptions): AdoptedConfig {
         permission: shared.permission,
         needsApproval: asked as AdoptedConfig["needsApproval"],
       }),
-      approvalOf(approvalSetting(requireApproval), (decide, input) => decide(input)),
+      approvalOf(approvalSetting(requireApproval), (decide, input, _host, context) => decide(input, context)),
     ),
     validate: shared.validate ?? ((validateParams ?? validate_params) as AdoptedConfig["validate"]),
   };
@@ -243,12 +243,11 @@ function kindOf(kind: ToolKind | undefined, isReadOnly: unknown, options: AdoptO
   return options.kind ?? kind ?? (isReadOnly === true ? ToolKind.ReadOnly : undefined);
 }
 
-/** Frameworks pass different arguments to such a function; one parameter is the input in all of them. */
+/** As the AI SDK calls it: `(input, context)`. OpenAI Agents pass their run first, and no such function would ask about an input. */
 function approvalSetting(setting: unknown): unknown {
-  if (isFunction(setting) && setting.length > 1) {
+  if (isFunction(setting) && /^_*(?:run_?)?(?:context|ctx|run)$/i.test(parametersOfCode(setting)?.[0] ?? "")) {
     throw new TypeError(
-      "Its approval function has two parameters, and frameworks disagree about their order. " +
-        "Make the tool with createTool, which calls needsApproval(input, context), or use one parameter.",
+      "Its approval function seems to have the parameters of OpenAI Agents. It is called as needsApproval(input, context).",
     );
   }
   return setting;

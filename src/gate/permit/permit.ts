@@ -417,7 +417,7 @@ function isPassing({ decision }: Verdict): boolean {
 
 function judgeByTool(call: Call): MaybePromise<Verdict> {
   const tool = toolOf(call);
-  return withAnswers((answers) => toolVerdict({ tool, input: call.input, answers }), call.host);
+  return withAnswers((answers) => toolVerdict({ tool, input: call.input, answers }), call);
 }
 
 /** A rule, a hook or a mode may deny a question. None of them answers it. */

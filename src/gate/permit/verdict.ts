@@ -54,9 +54,9 @@ export function createJudge(options: JudgeOptions): Judge {
   }
 
   function judgeRules(call: Call, byHost: Verdict | undefined): MaybePromise<Verdict> {
-    const { input, options, caller, host } = call;
+    const { input, options, caller } = call;
     const judged = { tool: toolOf(call), input, mode: options.mode, cwd };
-    const byRules = withAnswers((answers) => judgeWithHost(grants, { ...judged, answers }, caller, byHost), host);
+    const byRules = withAnswers((answers) => judgeWithHost(grants, { ...judged, answers }, caller, byHost), call);
     if (byRules instanceof Promise)
       return answerInTime(call, clock, byRules).then((verdict) => judgeFurther(call, stricter(verdict, byHost)));
     return judgeFurther(call, stricter(byRules, byHost));
