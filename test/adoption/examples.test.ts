@@ -11,7 +11,8 @@ import { offline, serveModel } from "./claude-agent-sdk.rig.ts";
 import { folderOf, isWanted } from "./on-demand.ts";
 
 const EXAMPLES = join(ROOT, "examples");
-const ON_DEMAND = readdirSync(join(import.meta.dirname, "frameworks"));
+/** Versions that are refused have no example. */
+const ON_DEMAND = readdirSync(join(import.meta.dirname, "frameworks")).filter((name) => name !== "old-versions");
 
 let haft: string;
 
