@@ -6,7 +6,7 @@ const greet = {
   name: "greet",
   description: "Greets",
   kind: "readonly",
-  parameters: z.object({ name: z.string() }),
+  inputSchema: z.object({ name: z.string() }),
   execute: async (params) => `hello ${params.name}`,
 };
 const double = {

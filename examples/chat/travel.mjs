@@ -14,17 +14,17 @@ export const findFlights = createTool({
   name: "find_flights",
   description: "Lists tomorrow's flights to a city.",
   kind: "readonly",
-  parameters: z.object({ to: z.string() }),
-  run: ({ to }) => flights.filter((flight) => flight.to.toLowerCase() === to.toLowerCase()),
+  inputSchema: z.object({ to: z.string() }),
+  execute: ({ to }) => flights.filter((flight) => flight.to.toLowerCase() === to.toLowerCase()),
 });
 
 export const bookFlight = createTool({
   name: "book_flight",
   description: "Books a flight and pays for it.",
   kind: "write",
-  permission: "confirm",
-  parameters: z.object({ number: z.string() }),
-  run({ number }) {
+  needsApproval: true,
+  inputSchema: z.object({ number: z.string() }),
+  execute({ number }) {
     const flight = flights.find((each) => each.number === number);
     if (!flight) throw toolError("invalid_input", `There is no flight ${number}`, { next: "Call find_flights." });
     bookings.push(flight);

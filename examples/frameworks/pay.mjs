@@ -5,8 +5,8 @@ import { z } from "zod";
 export const pay = createTool({
   name: "pay",
   description: "Pays an amount",
-  parameters: z.object({ amount: z.number() }),
-  permission: "confirm",
-  run: ({ amount }) => console.log(`paid ${amount}`),
+  inputSchema: z.object({ amount: z.number() }),
+  needsApproval: true,
+  execute: ({ amount }) => console.log(`paid ${amount}`),
 });
 export const haft = createHaft({ tools: [pay] });

@@ -12,18 +12,18 @@ const listTickets = createTool({
   name: "list_tickets",
   description: "Lists the tickets of this folder.",
   kind: "readonly", // runs without approval
-  parameters: z.object({ state: z.enum(["open", "closed"]).default("open").describe("Which tickets") }),
-  run: async ({ state }, context) => (await readTickets(context)).filter((ticket) => ticket.state === state),
+  inputSchema: z.object({ state: z.enum(["open", "closed"]).default("open").describe("Which tickets") }),
+  execute: async ({ state }, context) => (await readTickets(context)).filter((ticket) => ticket.state === state),
 });
 
 const closeTicket = createTool({
   name: "close_ticket",
   description: "Closes a ticket.",
   kind: "write",
-  permission: "confirm", // needs approval; a rule in a configuration can change that
-  parameters: z.object({ id: z.number().int().describe("The number of the ticket") }),
+  needsApproval: true, // a rule in a configuration can change that
+  inputSchema: z.object({ id: z.number().int().describe("The number of the ticket") }),
   locks: () => ["tickets.json"], // two calls never write the file at the same time
-  async run({ id }, context) {
+  async execute({ id }, context) {
     const tickets = await readTickets(context);
     const ticket = tickets.find((each) => each.id === id);
     if (!ticket) throw toolError("invalid_input", `There is no ticket ${id}`, { next: "Call list_tickets." });

@@ -35,22 +35,22 @@ export const findOrder = createTool({
   name: "find_order",
   description: "Returns an order: its customer, item and total in euros.",
   kind: "readonly",
-  parameters: z.object({ id: z.string().describe("The number of the order") }),
-  run: ({ id }) => orderOf(id),
+  inputSchema: z.object({ id: z.string().describe("The number of the order") }),
+  execute: ({ id }) => orderOf(id),
 });
 
 export const refund = createTool({
   name: "refund",
   description: "Pays money back to the customer of an order.",
   kind: "write",
-  permission: "auto", // the rule in haft.config.yml decides which amounts need approval
-  parameters: z.object({ order: z.string(), amount: z.number().positive().describe("In euros") }),
+  needsApproval: false, // the rule in haft.config.yml decides which amounts need approval
+  inputSchema: z.object({ order: z.string(), amount: z.number().positive().describe("In euros") }),
   // What the person who approves reads.
   preview: async ({ order, amount }) => ({
     title: `Pay ${amount} EUR back to ${orderOf(order).customer} for order ${order} (${orderOf(order).item})`,
     content: [],
   }),
-  run({ order, amount }) {
+  execute({ order, amount }) {
     if (amount > orderOf(order).total) throw toolError("invalid_input", `Order ${order} cost ${orderOf(order).total}`);
     if (readRefunds().some((made) => made.order === order)) throw toolError("failed", `${order} is already refunded`);
     appendFileSync(book, `${JSON.stringify({ order, amount })}\n`);

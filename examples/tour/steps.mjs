@@ -179,12 +179,12 @@ function toolOfServer(name) {
     kind: "readonly",
     category: "mcp",
     origin: { type: "mcp", server: "tracker" },
-    parameters: {
+    inputSchema: {
       type: "object",
       properties: { project: { type: "string", description: "Whose issues" } },
       required: ["project"],
     },
-    run: ({ project }) => [`${project}#1`],
+    execute: ({ project }) => [`${project}#1`],
   });
 }
 
@@ -318,8 +318,8 @@ export const streamProgress = {
       name: "count_trees",
       description: "Count the trees, one kind after the other",
       kind: "readonly",
-      parameters: [],
-      async *run() {
+      inputSchema: [],
+      async *execute() {
         for (const [index, part] of PARTS.entries()) {
           yield { progress: { done: index + 1, total: PARTS.length, message: part } };
         }
