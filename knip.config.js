@@ -19,6 +19,7 @@ export default {
         "src/agent.ts",
         "src/server.ts",
         "src/client.ts",
+        "src/cli/launch.ts",
         "src/cli/main.ts",
         "console/src/main.tsx",
         "console/vite.config.ts",

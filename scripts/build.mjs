@@ -29,6 +29,8 @@ const PARTS = { tool: ["core/create-tool"] };
 /** The command line for itself, with what it loads at every start inside: files of packages take long to find and read. */
 const COMMAND_LINE = {
   entry: "cli/main",
+  /** Loads the entry. */
+  launcher: "cli/launch",
   inlined: [
     ...["zod", "hono", "@hono/node-server", "ws", "diff", "unbash", "picomatch", "ignore", "fastest-levenshtein"],
     ...["ipaddr.js", "croner", "@modelcontextprotocol"],
@@ -92,16 +94,9 @@ export async function build({ force = false, say = false } = {}) {
     return code;
   }
   // First: it is made of the modules that the other bundles are written over.
+  await buildCommandLine(fresh);
   await bundle(fresh, {
-    entries: [COMMAND_LINE.entry],
-    inlined: COMMAND_LINE.inlined,
-    chunks: "cli/chunks",
-    alias: { "@modelcontextprotocol/server/_shims": join(ROOT, "scripts", "mcp-shims.mjs") },
-    codeSplitting: { groups: groupModules(fresh, COMMAND_LINE.layers) },
-    minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },
-  });
-  await bundle(fresh, {
-    entries: ENTRIES,
+    entries: Object.fromEntries(ENTRIES.map((entry) => [entry, entry])),
     inlined: [],
     chunks: "chunks",
     codeSplitting: { groups: groupModules(fresh, PARTS) },
@@ -113,15 +108,31 @@ export async function build({ force = false, say = false } = {}) {
   return 0;
 }
 
+/** Scripts, for the compiled code of `src/cli/launch.ts`, in which a function of the launcher imports packages. */
+async function buildCommandLine(folder) {
+  const { entry, launcher, inlined, layers } = COMMAND_LINE;
+  const minify = { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } };
+  const chunks = "cli/chunks";
+  const alias = { "@modelcontextprotocol/server/_shims": join(ROOT, "scripts", "mcp-shims.mjs") };
+  const scripts = { format: "cjs", codeSplitting: { groups: groupModules(folder, layers) }, minify };
+  const files = await bundle(folder, { entries: { main: entry }, inlined, chunks, alias, ...scripts });
+  await bundle(folder, { entries: { "cli/main": launcher }, inlined, chunks });
+  const main = join(folder, "cli", "main.js");
+  const name = files.find((file) => /\/main-[^/]+\.cjs$/.test(file));
+  writeFileSync(main, readFileSync(main, "utf8").replace('"main.cjs"', JSON.stringify(basename(name))));
+}
+
 /**
  * Puts each entry and what it loads into few files: a hundred small ones take four times as long to import. The modules
  * stay beside them for the scripts that measure a single one; they are not published.
  */
-async function bundle(folder, { entries, inlined, chunks, alias = {}, ...output }) {
+async function bundle(folder, { entries, inlined, chunks, alias = {}, format = "esm", ...output }) {
   const { rolldown } = await import("rolldown");
+  const isScript = format === "cjs";
+  const chunkFileNames = `${chunks}/[name]-[hash].${isScript ? "cjs" : "js"}`;
   const isInlined = (id) => inlined.some((name) => id === name || id.startsWith(`${name}/`));
   const bundled = await rolldown({
-    input: Object.fromEntries(entries.map((entry) => [entry, join(folder, `${entry}.js`)])),
+    input: Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, join(folder, `${entry}.js`)])),
     cwd: ROOT,
     platform: "node",
     resolve: { modules: [join(ROOT, "node_modules")], alias },
@@ -133,57 +144,41 @@ async function bundle(folder, { entries, inlined, chunks, alias = {}, ...output 
   });
   const { output: written } = await bundled.write({
     dir: folder,
-    format: "esm",
-    entryFileNames: "[name].js",
-    chunkFileNames: `${chunks}/[name]-[hash].js`,
+    format,
+    entryFileNames: isScript ? chunkFileNames : "[name].js",
+    chunkFileNames,
     ...output,
   });
   await bundled.close();
-  const files = new Map(written.flatMap((file) => (file.type === "chunk" ? [[file.fileName, file.code]] : [])));
-  const kept = skipReexports(files);
-  for (const [fileName, code] of kept) writeFileSync(join(folder, fileName), escapeWide(code));
-  for (const fileName of files.keys()) if (!kept.has(fileName)) rmSync(join(folder, fileName));
+  const files = new Map(
+    written.flatMap((file) => (file.type === "chunk" ? [[file.fileName, escapeWide(file.code)]] : [])),
+  );
+  for (const [fileName, code] of isScript ? await importByLauncher(files) : files) {
+    writeFileSync(join(folder, fileName), code);
+  }
+  return [...files.keys()];
 }
 
-/**
- * The bundler writes a file of one line for each module that is imported dynamically and is part of a larger chunk. Loading
- * such a file takes a millisecond, and a command loads thirty: so the larger chunk is imported instead.
- */
-function skipReexports(files) {
-  const targets = new Map();
+/** Plugins run one of the scripts without the launcher: then it imports by itself. */
+async function importByLauncher(files) {
+  const { parseSync, Visitor } = await import("rolldown/utils");
+  const importing = "function $import(id){return(require.import??(id=>import(id)))(id)}";
+  const changed = new Map();
   for (const [fileName, code] of files) {
-    const [, names, target] = /^export ?\{([^{}]+)\} ?from ?"\.\/([^"/]+)";?\s*$/.exec(code) ?? [];
-    if (names === undefined || target === undefined) continue;
-    const members = names.split(",").map((name) => {
-      const [inside, outside = inside] = name.trim().split(" as ");
-      return `${outside}:m.${inside}`;
-    });
-    targets.set(basename(fileName), { target, members: members.join(",") });
+    const starts = [];
+    new Visitor({ ImportExpression: ({ start }) => starts.push(start) }).visit(parseSync(fileName, code).program);
+    const parts = [0, ...starts].map((start, at) => code.slice(start, starts[at]));
+    changed.set(fileName, starts.length === 0 ? code : `${parts.join("$")}${importing}`);
   }
-  const kept = new Map();
-  const isImported = new Set();
-  for (const [fileName, code] of files) {
-    if (targets.has(basename(fileName))) continue;
-    const changed = code.replaceAll(
-      /\bimport\((["'`])((?:\.\/)(?:[\w-]+\/)*)([\w.-]+)\1\)/g,
-      (whole, quote, path, name) => {
-        const found = targets.get(name);
-        return found ? `import(${quote}${path}${found.target}${quote}).then(m=>({${found.members}}))` : whole;
-      },
-    );
-    for (const [name] of targets) if (changed.includes(`/${name}`)) isImported.add(name);
-    kept.set(fileName, changed);
-  }
-  for (const [fileName, code] of files) if (isImported.has(basename(fileName))) kept.set(fileName, code);
-  return kept;
+  return changed;
 }
 
 /** A single character beyond Latin-1 makes V8 keep the whole file with two bytes a character, and compile it more slowly. */
 function escapeWide(code) {
-  const raw = /String\.raw`[^`]*[^\0-\xff]/.exec(code);
+  const raw = /String\.raw`[^`]*[^\0-\x7f]/.exec(code);
   if (raw)
     throw new Error(`Write ${raw[0].slice(0, 80)} with escapes outside String.raw: the build escapes its characters.`);
-  return code.replaceAll(/[^\0-\xff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /**

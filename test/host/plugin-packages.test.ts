@@ -5,10 +5,11 @@ import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { beforeAll, beforeEach, expect, inject, onTestFinished, test } from "vitest";
+import { beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { createClient } from "../../src/client.ts";
 import { childEnd } from "../setup/child-end.ts";
 import { linkPackage } from "../../scripts/install-archive.mjs";
+import { packedPackage } from "../setup/packed-package.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 const TYPED = `import { createTool, type Plugin } from "haft";
@@ -30,10 +31,7 @@ let folder: string;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  const response = await fetch(inject("archiveAddress"));
-  const answer = await response.text();
-  if (!response.ok) throw new Error(answer);
-  haft = answer;
+  haft = await packedPackage();
 }, 300_000);
 
 beforeEach(async () => {

@@ -7,7 +7,7 @@ import { ROOT } from "../architecture/read-entries.ts";
 /** Names of chunks contain hashes and change with each build. */
 const GROUPS: Readonly<Record<string, RegExp>> = {
   "dist/chunks/*.js": /^dist\/chunks\/[\w-]+\.js$/,
-  "dist/cli/chunks/*.js": /^dist\/cli\/chunks\/[\w-]+\.js$/,
+  "dist/cli/chunks/*.cjs": /^dist\/cli\/chunks\/[\w-]+\.cjs$/,
   "dist/console/assets/*.js": /^dist\/console\/assets\/[\w-]+\.js$/,
   "dist/console/assets/*.css": /^dist\/console\/assets\/[\w-]+\.css$/,
   "dist/**/*.d.ts": /^dist\/(?!cli\/|console\/)(?:[\w-]+\/)*[\w-]+\.d\.ts$/,
@@ -21,7 +21,7 @@ const CONTENTS = [
   "dist/**/*.d.ts",
   "dist/agent.js",
   "dist/chunks/*.js",
-  "dist/cli/chunks/*.js",
+  "dist/cli/chunks/*.cjs",
   "dist/cli/main.js",
   "dist/client.js",
   "dist/compat.js",

@@ -1,0 +1,114 @@
+#!/usr/bin/env node
+/**
+ * Starts the command line with the code that V8 compiled at an earlier start: compiling is a third of a start. V8 takes compiled code
+ * for scripts, so the build makes scripts of the command line. `module.enableCompileCache` of Node 22 saves less than half as much.
+ */
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { Script } from "node:vm";
+import { stateRootOf } from "../io/files/state-folder.ts";
+
+/** The build replaces it by the file's name, which changes with its content. */
+const MAIN = "main.cjs";
+const CHUNKS = fileURLToPath(new URL("./chunks/", import.meta.url));
+
+/** Modules of Node that take milliseconds, and that most commands do not use. */
+const LATE = new Set(
+  ["child_process", "dns/promises", "http", "https", "net", "tls", "v8", "vm", "worker_threads", "zlib"].map(
+    (name) => `node:${name}`,
+  ),
+);
+
+type Load = ((id: string) => unknown) & { import?: (id: string) => Promise<unknown> };
+type Compiled = (exports: object, load: Load, module: object, file: string) => void;
+
+/** Loads the scripts of the command line, each with its compiled code, and keeps what is not kept yet when the process exits. */
+class Scripts {
+  readonly #kept: string;
+  readonly #modules = new Map<string, { exports: object }>();
+  readonly #fresh = new Map<string, Script>();
+
+  constructor(kept: string) {
+    this.#kept = kept;
+    process.on("exit", () => this.#keep());
+  }
+
+  load(name: string): unknown {
+    const known = this.#modules.get(name);
+    if (known) return known.exports;
+    const loaded = { exports: {} };
+    this.#modules.set(name, loaded);
+    const filename = join(CHUNKS, name);
+    const source = `(function(exports,require,module,__filename){${readFileSync(filename, "latin1")}\n})`;
+    const script = new Script(source, { filename, cachedData: this.#read(name) });
+    if (script.cachedDataRejected !== false) this.#fresh.set(name, script);
+    const load: Load = (id) =>
+      id.startsWith("./") ? this.load(id.slice(2)) : LATE.has(id) ? requireLate(id) : requireHere(id);
+    // A script with compiled code cannot import by itself.
+    load.import = (id) => import(id);
+    (script.runInThisContext() as Compiled)(loaded.exports, load, loaded, filename);
+    return loaded.exports;
+  }
+
+  #read(name: string): Buffer | undefined {
+    try {
+      return readFileSync(join(this.#kept, name));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Also removes what earlier versions of Haft have left. The next start only takes longer if it fails. */
+  #keep(): void {
+    if (this.#fresh.size === 0) return;
+    try {
+      mkdirSync(this.#kept, { recursive: true, mode: 0o700 });
+      for (const [name, script] of this.#fresh) {
+        const unfinished = join(this.#kept, `${name}.${process.pid}`);
+        writeFileSync(unfinished, script.createCachedData(), { mode: 0o600 });
+        renameSync(unfinished, join(this.#kept, name));
+      }
+      const current = new Set(readdirSync(CHUNKS));
+      for (const name of readdirSync(this.#kept))
+        if (!current.has(name)) rmSync(join(this.#kept, name), { force: true });
+    } catch {
+      // A read-only or full disk.
+    }
+  }
+}
+
+/** Loads the module when one of its members is used. */
+function requireLate(id: string): unknown {
+  const loaded = (): object => requireHere(id) as object;
+  return new Proxy(
+    {},
+    {
+      get: (_, name) => Reflect.get(loaded(), name) as unknown,
+      has: (_, name) => Reflect.has(loaded(), name),
+      ownKeys: () => Reflect.ownKeys(loaded()),
+      getOwnPropertyDescriptor: (_, name) => ({
+        value: Reflect.get(loaded(), name) as unknown,
+        configurable: true,
+        enumerable: true,
+      }),
+    },
+  );
+}
+
+/** No sandboxed program may write there: what it holds is executed. */
+function cacheFolder(): string | undefined {
+  try {
+    return join(stateRootOf(), "compiled");
+  } catch {
+    // The command says what is wrong with HAFT_STATE_DIR.
+    return undefined;
+  }
+}
+
+const requireHere = createRequire(join(CHUNKS, MAIN));
+const folder = process.versions["bun"] === undefined ? cacheFolder() : undefined;
+if (folder === undefined) requireHere(join(CHUNKS, MAIN));
+else new Scripts(join(folder, process.version)).load(MAIN);
