@@ -61,7 +61,10 @@ export function openBrowserProgram(
     },
     refused,
     clock,
-    env: shellEnvironment({ host: env, passOn: LIBRARIES }),
+    // When a browser starts: it looks for secrets in every variable.
+    get env() {
+      return shellEnvironment({ host: env, passOn: LIBRARIES });
+    },
     confined: settings.confined,
   });
 }

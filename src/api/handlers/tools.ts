@@ -42,8 +42,13 @@ export function createToolsApi({ haft, metrics, verdictOf }: ToolsApiOptions): H
       groups: allGroupsOf(tool),
       origin,
       annotations: annotationsOf(tool),
-      parameters: declarationOf(tool).parameters,
-      output: output?.jsonSchema,
+      // Made if they are read: the list at a terminal does not show them.
+      get parameters() {
+        return declarationOf(tool).parameters;
+      },
+      get output() {
+        return output?.jsonSchema;
+      },
       limits: { timeoutMs: typeof timeoutMs === "number" ? timeoutMs : undefined, maxConcurrent, maxResultBytes },
       verdict: verdictOf?.(tool),
       statistics: statistics && metrics.ofTool(name, statistics),

@@ -1,3 +1,4 @@
+import { lstatSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { errorMessage, ToolError } from "../../core/error.ts";
@@ -37,7 +38,7 @@ export interface Instructions {
 /** Reads the instructions of a project, with the files that they import by `@path`. */
 export async function readInstructions(options: InstructionOptions): Promise<Instructions> {
   const { folder, home = homedir(), mayRead = () => false } = options;
-  const files = options.files ?? createFiles(createPathPolicy({ workspace: folder }));
+  let { files } = options;
   const found: Instructions = { files: [], lines: [], fromHome: [] };
   const seen = new Set<string>();
   let homeFiles: Files | undefined;
@@ -48,7 +49,9 @@ export async function readInstructions(options: InstructionOptions): Promise<Ins
 
   const add = async (path: string, depth: number): Promise<boolean> => {
     const isHome = !isInside(path, folder);
-    const reader = isHome ? (homeFiles ??= createFiles(createPathPolicy({ workspace: home }))) : files;
+    const reader = isHome
+      ? (homeFiles ??= createFiles(createPathPolicy({ workspace: home })))
+      : (files ??= createFiles(createPathPolicy({ workspace: folder })));
     const read = await readText(reader, path);
     if (read === undefined) return false;
     if (seen.has(read.path) || found.files.some(({ text }) => text === read.text)) return true;
@@ -95,6 +98,9 @@ export async function readInstructions(options: InstructionOptions): Promise<Ins
   for (const name of FILES) {
     const file = join(folder, name);
     try {
+      noteLook(file);
+      // Without any of them no rules for paths are made: they take as long as all else that is read for the configuration.
+      if (lstatSync(file, { throwIfNoEntry: false }) === undefined) continue;
       const at = found.lines.length;
       const line: LocatedSetting = { file, setting: "", outcome: "applied", reason: INSTRUCTIONS, at: [file] };
       // Before the lines of its imports.

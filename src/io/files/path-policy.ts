@@ -50,6 +50,8 @@ export function createPathPolicy(options: PathPolicyOptions): PathPolicy {
   const writable = options.unrestricted ? ["/"] : (options.allowedPaths ?? [workspace]);
   const denyRules = (options.denyGlobs ?? []).map((glob): DenyRule => ({ glob: realGlob(glob, workspace), on: "all" }));
   const permitted = (options.permitGlobs ?? []).map((glob) => realGlob(glob, workspace));
+  // Now, so that a glob that is no pattern fails here.
+  for (const { glob } of denyRules) compileGlob(glob);
   return {
     workspace,
     layers: [
@@ -193,24 +195,26 @@ type Denials = (path: { real: string; below: string }, operation: PathOperation)
 
 export function compileDenials(rules: readonly DenyRule[], permitted: readonly string[] = []): Denials {
   const permits = permitted.map((glob) => compileGlob(glob).match);
-  const compiled = rules.map((rule) => ({
-    glob: rule.glob,
-    on: rule.on,
-    andCopies: rule.andCopies === true,
-    ...compileGlob(rule.glob),
-    excepts: (rule.except ?? []).map((glob) => ({ byName: !glob.includes("/"), match: compileGlob(glob).match })),
-  }));
-  const byOperation = {
-    read: withFastReject(compiled.filter(({ on }) => on !== "write")),
-    write: withFastReject(compiled.filter(({ on }) => on !== "read")),
-  };
+  // At the first check: a start makes several policies, and most of them check no path.
+  const compile = (operation: PathOperation) =>
+    withFastReject(
+      rules
+        .filter(({ on }) => on === "all" || on === operation)
+        .map((rule) => ({
+          glob: rule.glob,
+          andCopies: rule.andCopies === true,
+          ...compileGlob(rule.glob),
+          excepts: (rule.except ?? []).map((glob) => ({ byName: !glob.includes("/"), match: compileGlob(glob).match })),
+        })),
+    );
+  const compiled: Partial<Record<PathOperation, ReturnType<typeof compile>>> = {};
   const isExcepted = (
     hit: string,
     folded: FoldedPath,
     { byName, match }: { byName: boolean; match: CompiledGlob["match"] },
   ) => match(byName ? { real: "", below: "", names: [hit, nameBeforeCopy(hit)] } : folded).length > 0;
   return (path, operation) => {
-    const { candidates, quickNo } = byOperation[operation];
+    const { candidates, quickNo } = (compiled[operation] ??= compile(operation));
     const folded = foldPath(path);
     const denies = (place: FoldedPath, isCopy: boolean) =>
       quickNo(place)

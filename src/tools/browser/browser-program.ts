@@ -60,7 +60,7 @@ const START_MS = 60_000;
 const IDLE_CLOSE_MS = 60_000;
 
 export function createBrowserProgram(options: BrowserProgramOptions): BrowserProgram {
-  const { find, startProxy, refused, clock, env, load } = options;
+  const { find, startProxy, refused, clock, load } = options;
   const confined = options.confined ?? process.getuid?.() !== 0;
   let running: Promise<Browser> | undefined;
   let idleTimer: Timer | undefined;
@@ -85,7 +85,7 @@ export function createBrowserProgram(options: BrowserProgramOptions): BrowserPro
         args: ARGUMENTS,
         chromiumSandbox: confined,
         proxy: { server: `http://127.0.0.1:${proxy.port}`, bypass: "<-loopback>" },
-        env: { ...env },
+        env: { ...options.env },
         timeout: START_MS,
         handleSIGINT: false,
         handleSIGTERM: false,
