@@ -1,3 +1,5 @@
+import { sharedByCopies } from "../schema/shared-by-copies.ts";
+import type { CommandStep } from "./call-summary.ts";
 import type { MaybePromise } from "./stage.ts";
 import type { AnyTool } from "./tool.ts";
 
@@ -81,6 +83,53 @@ export interface CommandName {
    */
   starts?: readonly string[];
 }
+
+/** What only the parser of commands knows. */
+export interface CommandParser {
+  read(text: string): CommandReading;
+  /** What each part of a command does, and why it asks. */
+  steps(text: string): CommandStep[];
+  /** How many words of a command a suggested rule keeps before its `*`; undefined if it should be the whole command. */
+  prefixLength(text: string): number | undefined;
+  /** Options that a `*` stands for in a rule with this beginning, and one that it does not. */
+  prefixExamples(prefix: string): { covered: string[]; not: string };
+}
+
+const parserOfProcess = (): { parser?: CommandParser } => sharedByCopies("command-parser", () => ({}));
+
+/** The parser is large, and comes with the first tool that uses it: a runtime without such a tool has no commands to explain. */
+export function provideCommandParser(parser: CommandParser): void {
+  parserOfProcess().parser ??= parser;
+}
+
+export function commandParser(): CommandParser | undefined {
+  return parserOfProcess().parser;
+}
+
+/** Wrappers that run their command unchanged: a rule for the command also applies with the wrapper. */
+export const TRANSPARENT_WRAPPERS: ReadonlySet<string> = new Set([
+  "timeout",
+  "time",
+  "nice",
+  "nohup",
+  "stdbuf",
+  "command",
+  "builtin",
+  "noglob",
+  "xargs",
+]);
+
+/** Wrappers that change how their command runs, and programs that choose the names of the files that they write. */
+export const NO_PREFIX_RULES: ReadonlySet<string> = new Set([
+  "split",
+  "csplit",
+  "watch",
+  "setsid",
+  "ionice",
+  "flock",
+  "script",
+  "parallel",
+]);
 
 export function signatureOf(tool: AnyTool, input: unknown): MaybePromise<Signature | undefined> {
   const signature = tool.signature?.(input);

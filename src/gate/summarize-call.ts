@@ -9,9 +9,8 @@ import {
   type RiskLevel,
 } from "../core/call-summary.ts";
 import { type LocalizedText, localizedText, type TextKey } from "../core/localized-text.ts";
-import type { Signature } from "../core/signature.ts";
+import { commandParser, type Signature } from "../core/signature.ts";
 import type { AnyTool } from "../core/tool.ts";
-import { commandSteps } from "../io/shell/command-steps.ts";
 import { isObject } from "../schema/json-schema.ts";
 import { readSignature } from "./tool-answers.ts";
 
@@ -21,7 +20,7 @@ const MAX_SUBJECT_LENGTH = 300;
 /** The subject, the risk and the steps of a call: the one place where they are computed. Never throws. */
 export function summarizeCall(tool: AnyTool | undefined, input: unknown, verdict?: Verdict): CallSummary {
   const signature = tool && signatureOrNone(tool, input);
-  const steps = signature?.command && commandSteps(signature.command.text);
+  const steps = signature?.command && commandParser()?.steps(signature.command.text);
   return { subject: subjectOf(input, signature), risk: riskOf({ tool, input, signature, steps, verdict }), steps };
 }
 

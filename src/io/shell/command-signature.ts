@@ -1,15 +1,16 @@
 import { isAbsolute, join } from "node:path";
 import { BoundedMap } from "../../core/bounded-map.ts";
-import type { CommandName, CommandPart, CommandReading, HiddenParts } from "../../core/signature.ts";
 import {
-  carriesCommand,
-  gitSubcommand,
+  type CommandName,
+  type CommandPart,
+  type CommandReading,
+  type HiddenParts,
   NO_PREFIX_RULES,
-  normalizeProgramName,
-  readWrapper,
-  SHELLS,
+  provideCommandParser,
   TRANSPARENT_WRAPPERS,
-} from "./command-wrappers.ts";
+} from "../../core/signature.ts";
+import { commandSteps } from "./command-steps.ts";
+import { carriesCommand, gitSubcommand, normalizeProgramName, readWrapper, SHELLS } from "./command-wrappers.ts";
 import {
   COMMAND_LIMITS,
   type CommandRedirection,
@@ -23,9 +24,11 @@ import {
   unwrapArgv,
   unwrapCommand,
 } from "./parse-command.ts";
-import { namingWords, notCovered } from "./prefix-forms.ts";
+import { namingWords, notCovered, prefixExamples, prefixLength } from "./prefix-forms.ts";
 import { startsNothing } from "./starts-nothing.ts";
 import { isSafeEnvName } from "./shell-environment.ts";
+
+provideCommandParser({ read: readCommand, steps: commandSteps, prefixLength, prefixExamples });
 
 const MAX_CACHED = 256;
 /** Each file is looked up on the disk. */

@@ -382,31 +382,6 @@ function packageCommand(name: string, rest: readonly string[]): string[] {
   return starts.length > MAX_READINGS ? [""] : starts.map((at) => `${after.slice(at).join(" ")} `);
 }
 
-/** Wrappers that run their command unchanged: a rule for the command also applies with the wrapper. */
-export const TRANSPARENT_WRAPPERS: ReadonlySet<string> = new Set([
-  "timeout",
-  "time",
-  "nice",
-  "nohup",
-  "stdbuf",
-  "command",
-  "builtin",
-  "noglob",
-  "xargs",
-]);
-
-/** Wrappers that change how their command runs, and programs that choose the names of the files that they write. */
-export const NO_PREFIX_RULES: ReadonlySet<string> = new Set([
-  "split",
-  "csplit",
-  "watch",
-  "setsid",
-  "ionice",
-  "flock",
-  "script",
-  "parallel",
-]);
-
 const GIT_OPTION_WITH_VALUE = new Set([
   "-C",
   "-c",

@@ -5,9 +5,6 @@ import type { ToolResult } from "../../../core/result.ts";
 import type { MaybePromise } from "../../../core/stage.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import type { ProgramSandbox } from "../../../io/sandbox/program-sandbox.ts";
-import { findShell } from "../../../io/shell/find-program.ts";
-import { startProcess } from "../../../io/shell/run-process.ts";
-import { shellEnvironment } from "../../../io/shell/shell-environment.ts";
 import {
   claudeNameOf,
   type CommandHook,
@@ -73,6 +70,12 @@ interface HookRun {
 
 async function runCommand(spec: CommandHook, { hook, input, host, signal }: HookRun): Promise<HookOutcome> {
   const { workspace } = host;
+  // A runtime without such a hook, for example in a bundle, starts no process.
+  const [{ findShell }, { startProcess }, { shellEnvironment }] = await Promise.all([
+    import("../../../io/shell/find-program.ts"),
+    import("../../../io/shell/run-process.ts"),
+    import("../../../io/shell/shell-environment.ts"),
+  ]);
   const inPlace = (word: string): string => word.replaceAll("${CLAUDE_PROJECT_DIR}", workspace);
   const env = {
     ...shellEnvironment({ host: host.environment }),

@@ -4,7 +4,7 @@ import { didYouMean } from "../../../core/nearest-name.ts";
 import { signatureOf } from "../../../core/signature.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { compileGlob } from "../../../io/files/glob-pattern.ts";
-import { NO_PREFIX_RULES, TRANSPARENT_WRAPPERS } from "../../../io/shell/command-wrappers.ts";
+import { NO_PREFIX_RULES, TRANSPARENT_WRAPPERS } from "../../../core/signature.ts";
 import { isOriginGroup, TOOL_GROUPS } from "../tool-groups.ts";
 import { compileWildcard, hasWildcard, parseParameterPattern, propertyNames } from "./rule-patterns.ts";
 import { type Condition, looksLikeCondition } from "./rule-conditions.ts";

@@ -1,5 +1,4 @@
-import { prefixExamples } from "../../../io/shell/prefix-forms.ts";
-import { readCommand } from "../../../io/shell/command-signature.ts";
+import { commandParser } from "../../../core/signature.ts";
 import { compileRule, type CompiledRule } from "./compile-rule.ts";
 import { parseRule } from "./rule.ts";
 
@@ -47,8 +46,10 @@ function examplesOf(rule: CompiledRule): Omit<RuleExamples, "rule"> {
 }
 
 function commandExamples(rule: CompiledRule, spec: string): Omit<RuleExamples, "rule"> {
+  const parser = commandParser();
+  if (!parser) return { allows: [], asks: [] };
   const covers = (command: string): boolean => {
-    const [part, ...more] = readCommand(command).parts;
+    const [part, ...more] = parser.read(command).parts;
     return more.length === 0 && (part?.forms.some((form) => rule.coversCommand(form)) ?? false);
   };
   const prefix = /^(.*?)(?: \*|:\*)$/s.exec(spec)?.[1];
@@ -56,7 +57,7 @@ function commandExamples(rule: CompiledRule, spec: string): Omit<RuleExamples, "
     const command = spec.replaceAll("\\*", "*");
     return { allows: ["exactly this command"], asks: [`${firstWords(command)} with other words`] };
   }
-  const { covered, not } = prefixExamples(prefix);
+  const { covered, not } = parser.prefixExamples(prefix);
   const allows = [prefix, ...covered.map((option) => `${prefix} ${option}`), `${prefix} x`];
   const asks = new Set([`${prefix} ${not}`, `${prefix} --output=FILE`, `${prefix} $X`]);
   return {

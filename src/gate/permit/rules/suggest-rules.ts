@@ -1,9 +1,8 @@
 import { homedir } from "node:os";
 import { relative } from "node:path";
-import type { CommandPart } from "../../../core/signature.ts";
+import { type CommandPart, commandParser } from "../../../core/signature.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { isInside } from "../../../io/files/path-name.ts";
-import { prefixLength } from "../../../io/shell/prefix-forms.ts";
 import { type ToolAnswers, withAnswers } from "../../tool-answers.ts";
 import { isObject } from "../../../schema/json-schema.ts";
 import { leavesOf, NOTHING_ELSE } from "./rule-conditions.ts";
@@ -188,7 +187,7 @@ function programsOf({ forms, runs, closed }: CommandPart): string[] | undefined 
   if (closed !== undefined || inner === undefined || runs?.length === 0) return undefined;
   return (runs ?? [inner.text]).map((text) => {
     const isClosed = !runs && (inner.exactOnly || inner.spelled !== undefined);
-    const length = isClosed ? undefined : prefixLength(text);
+    const length = isClosed ? undefined : commandParser()?.prefixLength(text);
     return length === undefined ? escapeWildcard(text) : `${text.split(" ").slice(0, length).join(" ")} *`;
   });
 }
