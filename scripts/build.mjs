@@ -26,6 +26,9 @@ const ENTRIES = ["index", "testing/index", "workspace", "host", "server", "clien
 /** What a program that is bundled again can do without: each in a file of its own, which is left out as a whole. */
 const PARTS = { tool: ["core/create-tool"] };
 
+/** In the place of a package that only Node can run. */
+const ONLY_NODE_STUB = 'export default undefined;\nthrow new Error("This part of Haft needs Node.");\n';
+
 /** The command line for itself, with what it loads at every start inside: files of packages take long to find and read. */
 const COMMAND_LINE = {
   entry: "cli/main",
@@ -97,10 +100,12 @@ export async function build({ force = false, say = false } = {}) {
   await buildCommandLine(fresh);
   await bundle(fresh, {
     entries: Object.fromEntries(ENTRIES.map((entry) => [entry, entry])),
-    inlined: [],
+    // It can only be imported by bundlers for Node.
+    inlined: ["fastest-levenshtein"],
     chunks: "chunks",
     codeSplitting: { groups: groupModules(fresh, PARTS) },
   });
+  writeFileSync(join(fresh, "only-node.js"), ONLY_NODE_STUB);
   removePrivateTypes(fresh);
   await buildConsole(join(fresh, "console"));
   replaceFolder(DIST, fresh);
@@ -153,7 +158,7 @@ async function bundle(folder, { entries, inlined, chunks, alias = {}, format = "
   const files = new Map(
     written.flatMap((file) => (file.type === "chunk" ? [[file.fileName, escapeWide(file.code)]] : [])),
   );
-  for (const [fileName, code] of isScript ? await importByLauncher(files) : files) {
+  for (const [fileName, code] of isScript ? await importByLauncher(files) : await importPortably(files)) {
     writeFileSync(join(folder, fileName), code);
   }
   return [...files.keys()];
@@ -169,6 +174,42 @@ async function importByLauncher(files) {
     new Visitor({ ImportExpression: ({ start }) => starts.push(start) }).visit(parseSync(fileName, code).program);
     const parts = [0, ...starts].map((start, at) => code.slice(start, starts[at]));
     changed.set(fileName, starts.length === 0 ? code : `${parts.join("$")}${importing}`);
+  }
+  return changed;
+}
+
+/** Packages that only Node can run. By `imports` of package.json a bundle for something else has a file that throws in their place. */
+const ONLY_NODE = new Set(["undici", "ws", "ipaddr.js", "@modelcontextprotocol/client"]);
+
+/**
+ * Takes the modules of Node from the process instead of importing them: bundlers for browsers refuse a file that imports one, even if
+ * nothing of the file is used. It is also faster, because an import reads every member of the module.
+ */
+async function importPortably(files) {
+  const { parseSync, Visitor } = await import("rolldown/utils");
+  const taking =
+    "function $builtin(id, name) {\n\tconst taken = globalThis.process?.getBuiltinModule?.(id);\n\treturn name === void 0 ? taken : taken?.[name];\n}\n";
+  const changed = new Map();
+  for (const [fileName, code] of files) {
+    const edits = [];
+    const rename = ({ start, end, value }) => ONLY_NODE.has(value) && edits.push({ start, end, text: `"#${value}"` });
+    const visitor = new Visitor({
+      ImportExpression: ({ source }) => rename(source),
+      ImportDeclaration({ start, end, source, specifiers }) {
+        if (!source.value.startsWith("node:")) return rename(source);
+        const members = specifiers.map(({ type, local, imported }) => {
+          const name = type === "ImportSpecifier" && imported.name !== "default" ? `, "${imported.name}"` : "";
+          return `const ${local.name} = /* @__PURE__ */ $builtin("${source.value}"${name});`;
+        });
+        edits.push({ start, end, text: members.join("\n") });
+      },
+    });
+    visitor.visit(parseSync(fileName, code).program);
+    let text = code;
+    for (const edit of edits.toSorted((one, other) => other.start - one.start)) {
+      text = `${text.slice(0, edit.start)}${edit.text}${text.slice(edit.end)}`;
+    }
+    changed.set(fileName, text.includes("$builtin(") ? `${text}${taking}` : text);
   }
   return changed;
 }

@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
+import { resolveInstalled } from "../schema/load-package.ts";
 import { CODE_WORKER_SOURCE } from "./code-worker-source.ts";
 
 /** Node has it; its types do not. */
@@ -293,7 +293,6 @@ class ThreadChannel {
 
 /** Compiled once for all threads. */
 async function loadEngine(): Promise<{ library: string; wasm: object }> {
-  const { resolve } = createRequire(import.meta.url);
-  const wasm = await WebAssembly.compile(await readFile(resolve("quickjs-wasi/quickjs.wasm")));
-  return { library: pathToFileURL(resolve("quickjs-wasi")).href, wasm };
+  const wasm = await WebAssembly.compile(await readFile(resolveInstalled("quickjs-wasi/quickjs.wasm")));
+  return { library: pathToFileURL(resolveInstalled("quickjs-wasi")).href, wasm };
 }

@@ -3,6 +3,7 @@ import { textOf } from "../core/content.ts";
 import { isForPerson, type PendingResult, type ToolResult } from "../core/result.ts";
 import type { ProgramBudget, Spent } from "./program-budget.ts";
 import type { CodeThread, ProgramRequest, Settled, ThreadAnswer, ThreadLimits } from "./code-thread.ts";
+import { importInstalled } from "../schema/load-package.ts";
 
 /** What a program needs from outside. */
 export interface ProgramHost {
@@ -302,7 +303,7 @@ function positionIn(stack: string | undefined): { line?: number; column?: number
 
 /** TypeScript as JavaScript on the same lines, so positions of errors stay correct. */
 async function stripTypes(source: string): Promise<string> {
-  const { createJiti } = await import("jiti");
+  const { createJiti } = await importInstalled<typeof import("jiti")>("jiti");
   const jiti = createJiti(import.meta.url, { fsCache: false });
   const wrapped = `async () => {\n${source}\n}`;
   const code = jiti.transform({ source: wrapped, ts: true, retainLines: true, filename: "program.ts" });

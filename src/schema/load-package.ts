@@ -13,6 +13,21 @@ export function loadPackage<T>(name: string, neededFor: string): T {
   }
 }
 
+/**
+ * Imports an installed package that cannot be part of a bundle, because it has native parts or may be missing. Bundlers leave it alone:
+ * they do not see its name.
+ */
+export function importInstalled<T>(name: string): Promise<T> {
+  return import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ name) as Promise<T>;
+}
+
+/** The path of a file of such a package. Throws if it is not installed. */
+export function resolveInstalled(name: string): string {
+  const require = requireFromHere();
+  if (require === undefined) throw new Error(`${name} cannot be found: this is neither Node nor Bun.`);
+  return require.resolve(name);
+}
+
 let requireHere: NodeJS.Require | undefined;
 
 function requireFromHere(): NodeJS.Require | undefined {

@@ -12,6 +12,7 @@ import {
   explainSpawnFailure,
   type Launch,
 } from "./spawn-process.ts";
+import { importInstalled } from "../../schema/load-package.ts";
 
 export interface TerminalSize {
   cols: number;
@@ -126,7 +127,7 @@ function isGone(pid: number): boolean {
 
 async function loadPty(): Promise<typeof import("@lydell/node-pty")> {
   try {
-    const loaded = await import("@lydell/node-pty");
+    const loaded = await importInstalled<typeof import("@lydell/node-pty")>("@lydell/node-pty");
     // A CommonJS module: some loaders only provide its default export.
     return "default" in loaded ? (loaded.default as typeof loaded) : loaded;
   } catch (cause) {

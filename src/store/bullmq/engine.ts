@@ -1,5 +1,6 @@
 import type { Job as KeptJob, Queue, QueueEvents, QueueEventsProducer, Worker, WorkerOptions } from "bullmq";
 import { errorCode, toolError, type ToolError } from "../../core/error.ts";
+import { importInstalled } from "../../schema/load-package.ts";
 
 /** Data and results are JSON inside a string. */
 export type BullJob = KeptJob<string, string>;
@@ -27,10 +28,10 @@ export interface EngineOptions {
 
 /** All keys begin with `haft:`. */
 export async function openRedisEngine(url: string, { load = {} }: EngineOptions = {}): Promise<BullEngine> {
-  const bullmq = await loadPackage("bullmq", load.bullmq ?? (() => import("bullmq")));
+  const bullmq = await loadPackage("bullmq", load.bullmq ?? (() => importInstalled<typeof import("bullmq")>("bullmq")));
   const { Redis } = await loadPackage<Pick<typeof import("ioredis"), "Redis">>(
     "ioredis",
-    load.ioredis ?? (() => import("ioredis")),
+    load.ioredis ?? (() => importInstalled("ioredis")),
   );
   // Commands wait while the server is away, so an accepted job is written completely.
   const connection = new Redis(url, { maxRetriesPerRequest: null, lazyConnect: true, connectTimeout: 10_000 });

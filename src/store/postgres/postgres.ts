@@ -14,6 +14,7 @@ import {
   type TransactionOptions,
 } from "../database.ts";
 import { PostgresWords } from "./postgres-words.ts";
+import { importInstalled } from "../../schema/load-package.ts";
 
 const numbered = new Map<string, string>();
 
@@ -152,7 +153,7 @@ const MAX_PROBE_MS = 2000;
 
 /** Connects once, so a wrong address or password fails here. */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<SqlDatabase> {
-  const { default: pg } = await loadDriver(options.load ?? (() => import("pg")));
+  const { default: pg } = await loadDriver(options.load ?? (() => importInstalled("pg")));
   const { connections = MAX_CONNECTIONS, maxConnectMs = 10_000, maxIdleMs = MAX_IDLE_MS } = options;
   let pool: Pool;
   try {

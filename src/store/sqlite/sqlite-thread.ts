@@ -1,6 +1,6 @@
-import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
 import type { ChainLink, Statement } from "../database.ts";
+import { resolveInstalled } from "../../schema/load-package.ts";
 
 interface Request {
   id: number;
@@ -82,7 +82,7 @@ export class SqliteThread {
   }
 
   #start(): Worker {
-    const driver = createRequire(import.meta.url).resolve("@photostructure/sqlite");
+    const driver = resolveInstalled("@photostructure/sqlite");
     const workerData = { driver, file: this.#file, timeout: WAIT_MS };
     const worker = new Worker(SOURCE, { eval: true, workerData, execArgv: [] });
     worker.on("message", (reply: Reply) => this.#settle(worker, reply));

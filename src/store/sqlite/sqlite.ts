@@ -29,6 +29,7 @@ import {
   releaseClosed,
   sqliteCode,
 } from "./store-check.ts";
+import { importInstalled } from "../../schema/load-package.ts";
 
 interface SqliteOptions {
   /** How long a writer waits for writers of other processes. Default: 5 s. */
@@ -52,7 +53,7 @@ let memoryDatabases = 0;
 /** It is an optional dependency, because it is the largest one and not needed in memory or with PostgreSQL. */
 async function loadDriver(): Promise<typeof import("@photostructure/sqlite")> {
   try {
-    return await import("@photostructure/sqlite");
+    return await importInstalled("@photostructure/sqlite");
   } catch (cause) {
     const next = "npm install @photostructure/sqlite, or set `store` to a PostgreSQL URL.";
     throw new Error(`The SQLite driver cannot be loaded: ${next}`, { cause });

@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { isUtf8 } from "node:buffer";
 import { type BigIntStats, closeSync, openSync, readFileSync, readSync, statSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { setPriority } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { setFlagsFromString } from "node:v8";
@@ -9,6 +8,7 @@ import { runInNewContext } from "node:vm";
 import type { DatabaseSyncInstance } from "@photostructure/sqlite";
 import { errorCode, errorMessage, toolError, type ToolError } from "../../core/error.ts";
 import { STATE_FILES } from "../../io/files/state-folder.ts";
+import { importInstalled, resolveInstalled } from "../../schema/load-package.ts";
 
 /** Larger files are not read as a whole at each start: see `checkInChild`. */
 export const MAX_CHECKED_BYTES = 16 * 1024 * 1024;
@@ -212,7 +212,7 @@ export async function checkStoreFile(file: string): Promise<StoreCheck> {
   const obvious = findFileDamage(file);
   if (obvious !== undefined) result.problems.push(obvious);
   if (bytes === 0) return result;
-  const { DatabaseSync } = await import("@photostructure/sqlite");
+  const { DatabaseSync } = await importInstalled<typeof import("@photostructure/sqlite")>("@photostructure/sqlite");
   await releaseClosed(file);
   let connection: DatabaseSyncInstance | undefined;
   try {
@@ -264,7 +264,7 @@ process.stdout.write(found);`;
 /** Checks a large file in another process, with low priority: here it would block the event loop for seconds. */
 export function checkInChild(file: string, signal?: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
-    const driver = createRequire(import.meta.url).resolve("@photostructure/sqlite");
+    const driver = resolveInstalled("@photostructure/sqlite");
     const stdio = ["ignore", "pipe", "ignore"] as const;
     const child = spawn(process.execPath, ["-e", CHECK_SCRIPT, driver, file], { stdio: [...stdio], signal });
     child.unref();

@@ -3,6 +3,7 @@ import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Clock, Timer } from "../../core/clock.ts";
 import { errorMessage, toolError } from "../../core/error.ts";
 import { type FoundBrowser, isExecutableFile } from "../../io/shell/find-program.ts";
+import { importInstalled } from "../../schema/load-package.ts";
 
 /** One browser process for all sessions. Each session has its own profile. */
 export interface BrowserProgram {
@@ -168,7 +169,9 @@ function reasonOf(cause: unknown): string {
 
 type Playwright = Pick<typeof import("playwright-core"), "chromium">;
 
-async function loadPlaywright(load: () => Promise<Playwright> = () => import("playwright-core")): Promise<Playwright> {
+async function loadPlaywright(
+  load: () => Promise<Playwright> = () => importInstalled("playwright-core"),
+): Promise<Playwright> {
   try {
     return await load();
   } catch (cause) {

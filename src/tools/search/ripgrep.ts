@@ -4,6 +4,7 @@ import type { OpenDirectory } from "../../io/files/files.ts";
 import type { Exit } from "../../io/shell/exit-status.ts";
 import { startProcess } from "../../io/shell/run-process.ts";
 import { shellEnvironment } from "../../io/shell/shell-environment.ts";
+import { importInstalled } from "../../schema/load-package.ts";
 
 export interface RipgrepRun {
   /** Options only: a bare word would be taken for a path. */
@@ -67,14 +68,14 @@ export function createRipgrep({ engine, binary }: RipgrepOptions = {}): Ripgrep 
 async function nativeProgram(binary: string | undefined): Promise<Program> {
   return {
     // The import throws if there is no binary for the platform.
-    argv: [binary ?? (await import("@vscode/ripgrep")).rgPath],
+    argv: [binary ?? (await importInstalled<typeof import("@vscode/ripgrep")>("@vscode/ripgrep")).rgPath],
     env: shellEnvironment({ host: process.env }),
     locate: (directory) => ({ cwd: directory.path, prefix: "./" }),
   };
 }
 
 async function wasmProgram(): Promise<Program> {
-  const { rgPath } = await import("ripgrep");
+  const { rgPath } = await importInstalled<typeof import("ripgrep")>("ripgrep");
   // It would cache its code in the temporary folder, where other users could plant theirs.
   const withoutCache = { TMPDIR: rgPath, TMP: rgPath, TEMP: rgPath };
   return {

@@ -8,6 +8,7 @@ import {
   refusedBy,
   unknownOutcome,
 } from "../channel.ts";
+import { importInstalled } from "../../../schema/load-package.ts";
 
 const DEADLINE_MS = 30_000;
 
@@ -114,7 +115,7 @@ function titleOf(text: string): string {
 }
 
 export async function loadMailer(
-  load: () => Promise<typeof import("nodemailer")> = () => import("nodemailer"),
+  load: () => Promise<typeof import("nodemailer")> = () => importInstalled("nodemailer"),
 ): Promise<typeof import("nodemailer")> {
   try {
     return await load();
