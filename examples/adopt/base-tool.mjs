@@ -11,5 +11,5 @@ class Publish {
 }
 const haft = createHaft({ tools: [new Publish()] });
 const { pending } = await haft.execute("publish", { page: "home" });
-console.log((await haft.approve(pending.id)).display); //> published home
+console.log((await haft.approvals.approve(pending.id)).display); //> published home
 console.log((await haft.execute("publish", { page: "" })).error.code); //> invalid_input

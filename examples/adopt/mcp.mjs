@@ -7,4 +7,4 @@ const call = async (name, { to }) => ({ content: [{ type: "text", text: `${name}
 const haft = createHaft({ tools: [adopt(definition, { call })] });
 const { status, pending } = await haft.execute("send", { to: "ann" });
 console.log(status); //> pending
-console.log((await haft.approve(pending.id)).display); //> send: ann
+console.log((await haft.approvals.approve(pending.id)).display); //> send: ann

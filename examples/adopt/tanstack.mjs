@@ -8,4 +8,4 @@ const definition = toolDefinition({ name: "send", description: "Sends a mail", i
 const haft = createHaft({ tools: [definition.server(async ({ to }) => `sent to ${to}`)] });
 const { status, pending } = await haft.execute("send", { to: "ann" });
 console.log(status); //> pending
-console.log((await haft.approve(pending.id)).display); //> sent to ann
+console.log((await haft.approvals.approve(pending.id)).display); //> sent to ann

@@ -12,7 +12,7 @@ console.log(first.content.map(({ type }) => type).join(", ")); //> tool-call, to
 messages.push(...first.responseMessages);
 
 const [question] = await haft.approvals.list("pending");
-await haft.approve(question.id, "ada"); //> paid 50
+await haft.approvals.approve(question.id, "ada"); //> paid 50
 
 const answered = await resolveAISDKApprovals(tools, messages);
 console.log((await generateText({ model, tools, messages: answered })).text); //> done

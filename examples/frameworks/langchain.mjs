@@ -19,7 +19,7 @@ const waiting = await agent.invoke({ messages: "Pay the bill." }, thread);
 const { approvalId, actionRequests } = waiting.__interrupt__[0].value;
 console.log(actionRequests[0].name); //> pay
 
-await haft.approve(approvalId, "ada"); //> paid 50
+await haft.approvals.approve(approvalId, "ada"); //> paid 50
 
 const ended = await agent.invoke(new Command({ resume: { approvalId } }), thread);
 console.log(ended.messages.at(-1).content); //> done

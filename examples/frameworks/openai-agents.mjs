@@ -12,7 +12,7 @@ const { state, interruptions } = await runner.run(agent, [{ role: "user", conten
 console.log(interruptions[0].name); //> pay
 
 const [question] = await haft.approvals.list("pending");
-await haft.approve(question.id, "ada"); //> paid 50
+await haft.approvals.approve(question.id, "ada"); //> paid 50
 
 await resolveOpenAIAgentsApprovals(state);
 console.log((await runner.run(agent, state)).finalOutput); //> done

@@ -14,7 +14,7 @@ for await (const chunk of chat({ adapter, messages, threadId, tools, middleware 
   if (chunk.type === "RUN_FINISHED") console.log(chunk.outcome.interrupts[0].message); //> Approval required to run pay
 }
 const [question] = await haft.approvals.list("pending");
-await haft.approve(question.id, "ada"); //> paid 50
+await haft.approvals.approve(question.id, "ada"); //> paid 50
 
 await resolveTanStackApprovals(tools, { messages, threadId });
 for await (const chunk of chat({ adapter, messages, threadId, tools, middleware })) {

@@ -36,7 +36,7 @@ const host = await openHaft(import.meta.dirname, {
 });
 const { haft } = host;
 // The agent cannot call anything else, such as the tools for files.
-const toolkit = haft.toolkit("support", ["find_order", "refund"]);
+const toolkit = haft.tools.toolkit("support", ["find_order", "refund"]);
 for (const type of ["tool_call_completed", "tool_call_failed"]) {
   haft.on(type, ({ toolName, result }) => console.log(`  ${toolName}: ${result.display}`));
 }

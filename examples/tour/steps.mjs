@@ -25,10 +25,10 @@ export const registerTools = {
   title: ["Create a tool registry and register the built-in tools", "创建工具注册表并注册内置工具"],
   async run({ haft, example, page }) {
     const received = [];
-    const unsubscribe = haft.registry.on("tool_registered", ({ toolName }) => received.push(toolName));
-    const registered = haft.registry.registerMany(example.tools);
+    const unsubscribe = haft.tools.registry.on("tool_registered", ({ toolName }) => received.push(toolName));
+    const registered = haft.tools.registry.registerMany(example.tools);
     unsubscribe();
-    const fromServers = haft.registry.list().filter(({ origin }) => origin.type === "mcp");
+    const fromServers = haft.tools.registry.list().filter(({ origin }) => origin.type === "mcp");
     const builtIn = registered.filter(({ origin }) => origin.type === "builtin");
     page.print([`Registered ${registered.length} tools`, `已注册 ${registered.length} 个工具`], shownNames(registered));
     page.print(["Built in", "内置工具"], String(builtIn.length));
@@ -57,17 +57,17 @@ export const getTools = {
   async run({ haft, example, page }) {
     const first = firstOf(example.tools);
     const name = shownName(first);
-    const found = haft.registry.get(name);
+    const found = haft.tools.registry.get(name);
     page.check(["By name", "按名称"], found === first, [name, name], found?.name ?? "undefined");
     const others = [first.name, ...first.aliases].filter((other) => other !== name).join(", ");
     page.check(
       ["By its other names", "按其他名称"],
-      others.split(", ").every((other) => haft.registry.get(other) === first),
+      others.split(", ").every((other) => haft.tools.registry.get(other) === first),
       [`the same tool: ${others}`, `同一个工具：${others}`],
     );
     page.check(
       ["Unknown name", "未知名称"],
-      !haft.registry.has("no_such_tool") && haft.registry.get("no_such_tool") === undefined,
+      !haft.tools.registry.has("no_such_tool") && haft.tools.registry.get("no_such_tool") === undefined,
       ["not found", "不存在"],
     );
   },
@@ -76,8 +76,8 @@ export const getTools = {
 export const filterTools = {
   title: ["Filter read-only and changing tools", "测试只读/写入工具过滤"],
   async run({ haft, example, page }) {
-    const readOnly = shownNames(haft.registry.list({ isReadOnly: true }));
-    const changing = shownNames(haft.registry.list({ isReadOnly: false }));
+    const readOnly = shownNames(haft.tools.registry.list({ isReadOnly: true }));
+    const changing = shownNames(haft.tools.registry.list({ isReadOnly: false }));
     page.check(["Read-only", "只读工具"], readOnly === example.readOnly.join(", "), [readOnly, readOnly], readOnly);
     page.check(["Changing", "写入工具"], changing === example.changing.join(", "), [changing, changing], changing);
   },
@@ -86,8 +86,8 @@ export const filterTools = {
 export const planMode = {
   title: ["Plan mode: read-only tools only", "Plan 模式：只有只读工具"],
   async run({ haft, example, page }) {
-    const shown = haft.toLLMTools({ mode: "plan", dialect: DIALECT }).map(({ name }) => name);
-    const all = haft.toLLMTools({ dialect: DIALECT });
+    const shown = haft.tools.definitions({ mode: "plan", dialect: DIALECT }).map(({ name }) => name);
+    const all = haft.tools.definitions({ dialect: DIALECT });
     page.check(
       ["Shown to the model", "模型可见"],
       shown.join() === example.readOnly.join() && all.length === example.tools.length,
@@ -110,12 +110,12 @@ export const findTools = {
   async run({ haft, example, page }) {
     const { category, tag, query, finds } = example.search;
     const [english, chinese] = category;
-    const inCategory = haft.registry.list({ category: english });
-    const tagged = haft.registry.list({ tag });
-    const [best] = haft.registry.search(query);
+    const inCategory = haft.tools.registry.list({ category: english });
+    const tagged = haft.tools.registry.list({ tag });
+    const [best] = haft.tools.registry.search(query);
     page.check(
       [`Category ${english}`, `分类 ${chinese}`],
-      inCategory.length > 0 && shownNames(inCategory) === shownNames(haft.registry.list({ category: chinese })),
+      inCategory.length > 0 && shownNames(inCategory) === shownNames(haft.tools.registry.list({ category: chinese })),
       [shownNames(inCategory), shownNames(inCategory)],
       shownNames(inCategory),
     );
@@ -148,7 +148,7 @@ export const mcpTools = {
   title: ["Register and unregister an MCP tool", "测试 MCP 工具注册"],
   async run({ haft, example, page }) {
     const taken = shownName(firstOf(example.tools));
-    haft.registry.register(toolOfServer("list_issues"));
+    haft.tools.registry.register(toolOfServer("list_issues"));
     const called = await haft.execute("list_issues", { project: "haft" });
     page.check(
       ["MCP tool registered", "MCP 工具注册"],
@@ -157,15 +157,15 @@ export const mcpTools = {
       called.display,
     );
     page.check([`Calling itself ${taken}`, `冒用名称 ${taken}`], isRefused(), ["refused", "正确拒绝"]);
-    const removed = haft.registry.unregister("list_issues");
-    page.check(["After unregistering", "注销后"], removed && !haft.registry.has("list_issues"), ["removed", "已移除"]);
+    const removed = haft.tools.registry.unregister("list_issues");
+    page.check(["After unregistering", "注销后"], removed && !haft.tools.registry.has("list_issues"), ["removed", "已移除"]);
 
     function isRefused() {
       try {
-        haft.registry.register(toolOfServer(taken));
+        haft.tools.registry.register(toolOfServer(taken));
         return false;
       } catch (error) {
-        return error instanceof TypeError && haft.registry.get(taken) === example.tools[0];
+        return error instanceof TypeError && haft.tools.registry.get(taken) === example.tools[0];
       }
     }
   },
@@ -192,17 +192,17 @@ export const buildCall = {
   title: ["Build a call, execute it later", "build 方法：先构建，后执行"],
   async run({ haft, example, page }) {
     const { tool: name, input, misspelt } = example.call;
-    const tool = required(haft.registry.get(name));
-    const before = (await haft.log.recent()).length;
+    const tool = required(haft.tools.registry.get(name));
+    const before = (await haft.calls.log.recent()).length;
     const invocation = tool.build(input);
-    page.check(["Built", "已构建"], invocation.tool === tool && (await haft.log.recent()).length === before, [
+    page.check(["Built", "已构建"], invocation.tool === tool && (await haft.calls.log.recent()).length === before, [
       "validated, has not run",
       "已验证，未执行",
     ]);
     const result = await invocation.execute();
     page.check(
       ["Executed", "已执行"],
-      result.success && (await haft.log.recent()).length === before + 1,
+      result.success && (await haft.calls.log.recent()).length === before + 1,
       ["success, and in the log", "成功，并已记录"],
       result.display,
     );
@@ -260,13 +260,13 @@ export const denyTool = {
       ["refused, has not run", "正确拒绝，没有执行"],
       refused.display,
     );
-    const shown = guarded.toLLMTools({ dialect: DIALECT });
+    const shown = guarded.tools.definitions({ dialect: DIALECT });
     page.check(
       ["Shown to the model", "模型可见"],
       shown.length === example.tools.length - 1 && !shown.some((tool) => tool.name === name),
       [`all but ${name}`, `除 ${name} 以外`],
     );
-    const log = await guarded.log.recent();
+    const log = await guarded.calls.log.recent();
     page.check(["Log", "日志"], log.length === 1 && log[0]?.errorCode === "denied", [
       "the refused call is in it",
       "被拒绝的调用也有记录",
@@ -295,10 +295,10 @@ export const askFirst = {
       [`shows what will change: ${shows}`, `显示将要发生的改动：${shows}`],
       preview,
     );
-    const approved = await haft.approve(required(question).id, "tour");
+    const approved = await haft.approvals.approve(required(question).id, "tour");
     page.check(["Approved", "同意后"], approved.success && happened(first), ["ran once", "执行一次"], approved.display);
     await haft.execute(tool, second);
-    const denied = await haft.deny(required((await haft.approvals.list("pending"))[0]).id, "not today");
+    const denied = await haft.approvals.deny(required((await haft.approvals.list("pending"))[0]).id, "not today");
     page.check(
       ["Denied", "拒绝后"],
       denied.status === "failed" && denied.error.code === "approval_denied" && !happened(second),
@@ -343,7 +343,7 @@ export const streamProgress = {
       ["success", "成功"],
       result.display,
     );
-    haft.registry.unregister("count_trees");
+    haft.tools.registry.unregister("count_trees");
 
     const { tool, input, begins } = example.slow;
     const stop = new AbortController();
@@ -379,15 +379,15 @@ export const chainTools = {
       ["stops there, with the reason", "停在那里，并说明原因"],
       denied.display,
     );
-    haft.registry.unregister("tour_chain");
+    haft.tools.registry.unregister("tour_chain");
   },
 };
 
 export const readStatistics = {
   title: ["Statistics: every call was counted", "统计：每次调用都有记录"],
   async run({ haft, example, page }) {
-    const { total, callStats } = haft.getStats();
-    const log = await haft.log.recent();
+    const { total, callStats } = haft.tools.stats();
+    const log = await haft.calls.log.recent();
     for (const tool of example.tools) {
       const { count = 0, failures = 0 } = callStats[tool.name] ?? {};
       const name = shownName(tool);

@@ -458,7 +458,7 @@ export const BLOCKS = [
     after: `${EXPECT} import { createHaft } from "haft";
       export async function check() {
         const haft = createHaft({ defaultPermission: "auto", tools });
-        expect(haft.tools().map(({ name }) => name)).toEqual(["read", "write", "edit", "exec"]);
+        expect(haft.tools.list().map(({ name }) => name)).toEqual(["read", "write", "edit", "exec"]);
         expect(await haft.execute("edit", {}, { id: "c1" })).toMatchObject({ details: "c1" });
       }`,
   },
@@ -586,11 +586,11 @@ export const BLOCKS = [
     heading: "7.2 插件工具",
     before: `import { Type } from "@sinclair/typebox"; import { createHaft } from "haft"; import { jsonResult } from "haft/compat";
       const haft = createHaft({ defaultPermission: "auto" });
-      const plugin: Parameters<typeof haft.use>[0] = { manifest: { id: "mine" }, register(api) {`,
+      const plugin: Parameters<typeof haft.tools.install>[0] = { manifest: { id: "mine" }, register(api) {`,
     after: `}};
       ${EXPECT}
       export async function check() {
-        await haft.use(plugin);
+        await haft.tools.install(plugin);
         expect(await haft.execute("my_tool", { input: "x" })).toMatchObject({ success: true, details: { result: "ok" } });
       }`,
   },
