@@ -20,7 +20,7 @@
 
 // The runtime
 export { createHaft, getDefaultHaft, setDefaultHaft } from "./runtime.ts";
-export type { Haft, HaftCalls, HaftOptions, HaftSettings, HaftTools } from "./haft.ts";
+export type { Haft, HaftCalls, HaftOptions, HaftSettings, HaftTools } from "./runtime.ts";
 
 // Tools
 export { adopt } from "./core/adopt/adopt.ts";

@@ -76,7 +76,7 @@ import {
 import { jsonSchemaEngine } from "./schema/json-schema-validator.ts";
 import { provideEngine, shareEngine } from "./schema/read-schema.ts";
 
-export type { Haft, HaftOptions, RuntimeOptions } from "./haft.ts";
+export type { Haft, HaftCalls, HaftOptions, HaftSettings, HaftTools, RuntimeOptions } from "./haft.ts";
 
 // For tools that are registered in no runtime. A bundle that only defines tools contains neither.
 provideDefaultGate(openDefaultGate);

@@ -13,7 +13,7 @@ import type { AuditFact } from "../gate/audit-log.ts";
 import type { Approver } from "../gate/permit/approver.ts";
 import type { RuleSet } from "../gate/permit/rules/rule-set.ts";
 import type { SignInOptions } from "../mcp/client/oauth.ts";
-import type { Haft, HaftOptions } from "../haft.ts";
+import type { Haft, HaftOptions } from "../runtime.ts";
 import type { ChannelKind } from "../tools/message/channel.ts";
 import type { AgentFor, CapabilityValues } from "./capability-values.ts";
 

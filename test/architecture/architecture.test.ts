@@ -32,8 +32,14 @@ const PLACES: readonly Place[] = [
   { place: "index.ts", layer: 5, mayImport: ["below", "runtime.ts"], builtins: "harmless" },
   { place: "compat.ts", layer: 5, mayImport: ["below", "runtime.ts", "index.ts"], builtins: "harmless" },
   { place: "testing", layer: 5, mayImport: ["below", "runtime.ts"], builtins: "all" },
-  { place: "runtime.ts", layer: 5, mayImport: ["below", "workspace.ts", "runtime-settings.ts"], builtins: "all" },
-  { place: "runtime-settings.ts", layer: 5, mayImport: ["below", "types of runtime.ts"], builtins: "none" },
+  { place: "haft.ts", layer: 5, mayImport: ["below", "types of workspace.ts"], builtins: "none" },
+  {
+    place: "runtime.ts",
+    layer: 5,
+    mayImport: ["below", "workspace.ts", "runtime-settings.ts", "types of haft.ts"],
+    builtins: "all",
+  },
+  { place: "runtime-settings.ts", layer: 5, mayImport: ["below", "types of haft.ts"], builtins: "none" },
   { place: "workspace.ts", layer: 5, mayImport: ["below"], builtins: "all" },
   // Of core only files that import nothing, such as lists of names: contract.test.ts checks it.
   { place: "contracts", layer: 4, mayImport: ["core"], builtins: "none" },

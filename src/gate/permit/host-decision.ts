@@ -5,8 +5,11 @@ import type { AnyTool } from "../../core/tool.ts";
 
 /** A call that `decide` of a runtime judges. Its input is valid. */
 export interface DecidableCall {
+  /** The tool that the call resolved to. */
   readonly tool: AnyTool;
+  /** A copy of the validated input. */
   readonly input: unknown;
+  /** On whose behalf it is made. */
   readonly caller: Readonly<Partial<Caller>>;
   /** The mode that the call chose. */
   readonly mode: CallMode | undefined;
