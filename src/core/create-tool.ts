@@ -179,7 +179,8 @@ export function attributeTool(
   // Only a built-in tool runs unasked without saying so.
   const isUnsaid = tool.origin.type === "builtin" && tool.permission === neverAsks && !tool.isReadOnly;
   const permission = isUnsaid ? saysNothing : tool.permission;
-  return finish({ ...tool, ...changes, builtIn: undefined, permission }, bodyOf(tool));
+  // What a model writes is not for a plugin before it is a call.
+  return finish({ ...tool, ...changes, builtIn: undefined, permission, inputListeners: undefined }, bodyOf(tool));
 }
 
 export const CONFIG_KEYS = keysOf<ToolConfig<SchemaSource, SchemaSource, unknown>>({
