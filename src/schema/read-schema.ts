@@ -67,8 +67,7 @@ function normalise(source: unknown): Schema {
   return fromJsonSchema(source);
 }
 
-const ACCEPTED =
-  "Accepted: Zod, Valibot, ArkType, other Standard Schemas, TypeBox, JSON Schema, a list of parameters.";
+const ACCEPTED = "Accepted: Zod, Valibot, ArkType, other Standard Schemas, TypeBox, JSON Schema, a list of parameters.";
 
 function isStandard(source: unknown): source is StandardSchema {
   // ArkType's types are functions.

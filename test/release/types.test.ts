@@ -9,6 +9,8 @@ import { temporaryFolder } from "../setup/temporary-folder.ts";
 // A program that installed Haft and @types/node, without the optional and peer packages of Haft, and checks all types.
 const folder = temporaryFolder("haft-types-");
 
+let entryCount = 0;
+
 beforeAll(async () => {
   const installed = await installArchive(folder, ["@types/node"]);
   const { exports, optionalDependencies } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8")) as {
@@ -21,7 +23,7 @@ beforeAll(async () => {
   const uses = `console.log(${entries.map((_path, at) => `entry${at}`).join(", ")});`;
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
   writeFileSync(join(folder, "program.ts"), [...imports, uses].join("\n"));
-  expect(entries.length).toBeGreaterThan(8);
+  entryCount = entries.length;
 }, 600_000);
 
 test.each([
@@ -42,6 +44,7 @@ test.each([
       problems = (error as { stdout: string }).stdout;
     }
     expect(problems).toBe("");
+    expect(entryCount).toBeGreaterThan(8);
   },
   60_000,
 );
