@@ -158,7 +158,10 @@ export const mcpTools = {
     );
     page.check([`Calling itself ${taken}`, `冒用名称 ${taken}`], isRefused(), ["refused", "正确拒绝"]);
     const removed = haft.tools.registry.unregister("list_issues");
-    page.check(["After unregistering", "注销后"], removed && !haft.tools.registry.has("list_issues"), ["removed", "已移除"]);
+    page.check(["After unregistering", "注销后"], removed && !haft.tools.registry.has("list_issues"), [
+      "removed",
+      "已移除",
+    ]);
 
     function isRefused() {
       try {

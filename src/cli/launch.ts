@@ -3,9 +3,10 @@
  * Starts the command line with the code that V8 compiled at an earlier start: compiling is a third of a start. V8 takes compiled code
  * for scripts, so the build makes scripts of the command line. `module.enableCompileCache` of Node 22 saves less than half as much.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { Script } from "node:vm";
@@ -53,9 +54,12 @@ class Scripts {
     return loaded.exports;
   }
 
+  /** V8 runs compiled code as it is, so a file that a full disk or a power cut has damaged must not reach it. */
   #read(name: string): Buffer | undefined {
     try {
-      return readFileSync(join(this.#kept, name));
+      const kept = readFileSync(join(this.#kept, name));
+      const code = kept.subarray(DIGEST_BYTES);
+      return digestOf(code).equals(kept.subarray(0, DIGEST_BYTES)) ? code : undefined;
     } catch {
       return undefined;
     }
@@ -65,10 +69,10 @@ class Scripts {
   #keep(): void {
     if (this.#fresh.size === 0) return;
     try {
-      mkdirSync(this.#kept, { recursive: true, mode: 0o700 });
       for (const [name, script] of this.#fresh) {
         const unfinished = join(this.#kept, `${name}.${process.pid}`);
-        writeFileSync(unfinished, script.createCachedData(), { mode: 0o600 });
+        const code = script.createCachedData();
+        writeFileSync(unfinished, Buffer.concat([digestOf(code), code]), { mode: 0o600 });
         renameSync(unfinished, join(this.#kept, name));
       }
       const current = new Set(readdirSync(CHUNKS));
@@ -78,6 +82,18 @@ class Scripts {
       // A read-only or full disk.
     }
   }
+}
+
+const DIGEST_BYTES = 20;
+
+function digestOf(code: Buffer): Buffer {
+  return createHash("sha1").update(code).digest();
+}
+
+/** Compiled code that another user can replace is not used. */
+function isOwn(path: string): boolean {
+  const { mode, uid } = statSync(path);
+  return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
 }
 
 /** Loads the module when one of its members is used. */
@@ -101,9 +117,11 @@ function requireLate(id: string): unknown {
 /** No sandboxed program may write there: what it holds is executed. */
 function cacheFolder(): string | undefined {
   try {
-    return join(stateRootOf(), "compiled");
+    const folder = join(stateRootOf(), "compiled", `${process.version}-${process.arch}`);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return isOwn(folder) && isOwn(dirname(folder)) ? folder : undefined;
   } catch {
-    // The command says what is wrong with HAFT_STATE_DIR.
+    // The command says what is wrong with HAFT_STATE_DIR. A read-only disk is not wrong.
     return undefined;
   }
 }
@@ -111,4 +129,4 @@ function cacheFolder(): string | undefined {
 const requireHere = createRequire(join(CHUNKS, MAIN));
 const folder = process.versions["bun"] === undefined ? cacheFolder() : undefined;
 if (folder === undefined) requireHere(join(CHUNKS, MAIN));
-else new Scripts(join(folder, process.version)).load(MAIN);
+else new Scripts(folder).load(MAIN);

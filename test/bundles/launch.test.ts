@@ -1,6 +1,6 @@
 // The built command line keeps its compiled code, and works whatever became of it.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { packedPackage } from "../setup/packed-package.ts";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 beforeEach(() => {
   state = temporaryFolder("haft-launch-state-");
-  kept = join(state, "compiled", process.version);
+  kept = join(state, "compiled", `${process.version}-${process.arch}`);
 });
 
 function listTools(): string {
@@ -45,6 +45,27 @@ test("damaged code is compiled again, and that of other versions is removed", ()
   expect(listTools()).toBe(said);
   expect(readdirSync(kept)).toEqual(names);
   for (const name of names) expect(statSync(join(kept, name)).size, name).toBeGreaterThan("damaged".length);
+});
+
+test("one changed bit in compiled code is found: V8 itself would run it", () => {
+  const said = listTools();
+  for (const name of readdirSync(kept)) {
+    const code = readFileSync(join(kept, name));
+    const at = Math.floor(code.length / 2);
+    code[at] = (code[at] ?? 0) ^ 4;
+    writeFileSync(join(kept, name), code);
+  }
+  const before = times();
+  expect(listTools()).toBe(said);
+  for (const [at, [name, time]] of times().entries()) expect(time, String(name)).not.toBe(before[at]?.[1]);
+});
+
+test.skipIf(process.platform === "win32")("a folder that others can write is not used", () => {
+  const said = listTools();
+  chmodSync(kept, 0o777);
+  for (const name of readdirSync(kept)) rmSync(join(kept, name));
+  expect(listTools()).toBe(said);
+  expect(readdirSync(kept)).toEqual([]);
 });
 
 test("a start needs no compiled code", () => {

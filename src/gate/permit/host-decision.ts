@@ -27,7 +27,6 @@ export type HostDecision = Decision | { decision: Decision; reason?: string } | 
  * about a tool that does not say whether it asks; it beats no deny and no ask. A call may be judged more than once.
  */
 // Without `void`, a function that decides only in some branches would need a `return undefined`.
-// oxlint-disable-next-line typescript/no-invalid-void-type
 export type Decide = (call: DecidableCall) => MaybePromise<HostDecision | void>;
 
 const REASONS: Record<Decision, string> = {
