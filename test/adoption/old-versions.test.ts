@@ -38,7 +38,7 @@ describe.runIf(isWanted("old-versions"))("installed on demand", () => {
   test("Mastra 0.24: the tools cannot be made", async () => {
     const { createTool } = await load();
     const { toolkit } = createWorld();
-    expect(() => toMastraTools(toolkit, { createTool })).toThrow("toMastraTools works with Mastra 1 from 1.5 on.");
+    expect(() => toMastraTools(toolkit, { createTool })).toThrow("toMastraTools works with Mastra 1 from 1.12 on.");
   });
 
   test("LangGraph 0.4: the tool message names the versions that work", async () => {

@@ -59,7 +59,7 @@ interface MastraFields {
 const PROFILE = {
   via: "Mastra",
   adapter: "toMastraTools",
-  versions: "Mastra 1 from 1.5 on",
+  versions: "Mastra 1 from 1.12 on",
   keys: ["createTool"],
 };
 
@@ -108,9 +108,9 @@ export function toMastraTools<T>(
         execute: (input, context = {}) => runCall(bridged, input, context, session),
         toModelOutput: (output) => show(output as ToolResult),
       });
-      // Version 0 passes the input to `execute` inside of another object.
-      if (isObject(tool) && "execute" in tool && !("toModelOutput" in tool)) {
-        throw unknownVersion(PROFILE, "its tools have no `toModelOutput`");
+      // Version 0 passes the input to `execute` inside of another object, and the first versions 1 resume no tool.
+      if (isObject(tool) && "execute" in tool && !("mcpMetadata" in tool)) {
+        throw unknownVersion(PROFILE, "its tools have no `mcpMetadata`");
       }
       return [bridged.name, tool];
     }),
