@@ -119,11 +119,11 @@ async function buildCommandLine(folder) {
   const minify = { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } };
   const chunks = "cli/chunks";
   const alias = { "@modelcontextprotocol/server/_shims": join(ROOT, "scripts", "mcp-shims.mjs") };
-  const scripts = { format: "cjs", codeSplitting: { groups: groupModules(folder, layers) }, minify };
+  const scripts = { isScript: true, codeSplitting: { groups: groupModules(folder, layers) }, minify };
   const files = await bundle(folder, { entries: { main: entry }, inlined, chunks, alias, ...scripts });
   await bundle(folder, { entries: { "cli/main": launcher }, inlined, chunks });
   const main = join(folder, "cli", "main.js");
-  const name = files.find((file) => /\/main-[^/]+\.cjs$/.test(file));
+  const name = files.find((file) => /\/main-[^/]+\.cjs$/.test(file)) ?? "";
   writeFileSync(main, readFileSync(main, "utf8").replace('"main.cjs"', JSON.stringify(basename(name))));
 }
 
@@ -131,9 +131,8 @@ async function buildCommandLine(folder) {
  * Puts each entry and what it loads into few files: a hundred small ones take four times as long to import. The modules
  * stay beside them for the scripts that measure a single one; they are not published.
  */
-async function bundle(folder, { entries, inlined, chunks, alias = {}, format = "esm", ...output }) {
+async function bundle(folder, { entries, inlined, chunks, alias = {}, isScript = false, ...output }) {
   const { rolldown } = await import("rolldown");
-  const isScript = format === "cjs";
   const chunkFileNames = `${chunks}/[name]-[hash].${isScript ? "cjs" : "js"}`;
   const isInlined = (id) => inlined.some((name) => id === name || id.startsWith(`${name}/`));
   const bundled = await rolldown({
@@ -149,7 +148,7 @@ async function bundle(folder, { entries, inlined, chunks, alias = {}, format = "
   });
   const { output: written } = await bundled.write({
     dir: folder,
-    format,
+    format: isScript ? "cjs" : "esm",
     entryFileNames: isScript ? chunkFileNames : "[name].js",
     chunkFileNames,
     ...output,
@@ -192,14 +191,18 @@ async function importPortably(files) {
   const changed = new Map();
   for (const [fileName, code] of files) {
     const edits = [];
-    const rename = ({ start, end, value }) => ONLY_NODE.has(value) && edits.push({ start, end, text: `"#${value}"` });
+    const rename = (source) => {
+      if (!ONLY_NODE.has(source.value)) return;
+      edits.push({ start: source.start, end: source.end, text: `"#${source.value}"` });
+    };
     const visitor = new Visitor({
       ImportExpression: ({ source }) => rename(source),
       ImportDeclaration({ start, end, source, specifiers }) {
         if (!source.value.startsWith("node:")) return rename(source);
-        const members = specifiers.map(({ type, local, imported }) => {
-          const name = type === "ImportSpecifier" && imported.name !== "default" ? `, "${imported.name}"` : "";
-          return `const ${local.name} = /* @__PURE__ */ $builtin("${source.value}"${name});`;
+        const members = specifiers.map((each) => {
+          const imported = each.type === "ImportSpecifier" && "name" in each.imported ? each.imported.name : "default";
+          const name = imported === "default" ? "" : `, "${imported}"`;
+          return `const ${each.local.name} = /* @__PURE__ */ $builtin("${source.value}"${name});`;
         });
         edits.push({ start, end, text: members.join("\n") });
       },

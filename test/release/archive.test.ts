@@ -35,6 +35,7 @@ const CONTENTS = [
   "dist/formats.js",
   "dist/host.js",
   "dist/index.js",
+  "dist/only-node.js",
   "dist/server.js",
   "dist/testing/index.js",
   "dist/workspace.js",
