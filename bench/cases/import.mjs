@@ -32,7 +32,9 @@ export async function run({ report, notMeasured, withoutPeers }) {
   const times = await interleave(subjects, ROUNDS);
   const bare = median(times.bare);
 
-  report({ case: 'import "haft"', value: median(times.haft) - bare, unit: "ms", atMost: 60 });
+  // Programs with tools load Zod as well.
+  const atMost = Math.max(60, median(times.zod) - bare + 40);
+  report({ case: 'import "haft"', value: median(times.haft) - bare, unit: "ms", atMost });
   report({ case: "a bare Node start", value: bare, unit: "ms" });
   report({ case: "Zod alone", value: median(times.zod) - bare, unit: "ms" });
   for (const [title, specifier] of Object.entries(PEERS)) {

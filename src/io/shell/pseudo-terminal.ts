@@ -12,7 +12,6 @@ import {
   explainSpawnFailure,
   type Launch,
 } from "./spawn-process.ts";
-import { importInstalled } from "../../schema/load-package.ts";
 
 export interface TerminalSize {
   cols: number;
@@ -125,9 +124,12 @@ function isGone(pid: number): boolean {
   }
 }
 
-async function loadPty(): Promise<typeof import("@lydell/node-pty")> {
+type Pty = typeof import("@lydell/node-pty");
+
+/** Bundlers must not see the name: the package has native parts. */
+async function loadPty(name = "@lydell/node-pty"): Promise<Pty> {
   try {
-    const loaded = await importInstalled<typeof import("@lydell/node-pty")>("@lydell/node-pty");
+    const loaded = (await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ name)) as Pty;
     // A CommonJS module: some loaders only provide its default export.
     return "default" in loaded ? (loaded.default as typeof loaded) : loaded;
   } catch (cause) {
