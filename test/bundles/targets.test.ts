@@ -34,7 +34,7 @@ const pay = createTool({ name: "pay", description: "d", permission: "confirm", p
 async function answer() {
   const haft = createHaft({ tools: [add, pay] });
   const asked = await haft.execute("pay", { n: 3 });
-  return [(await haft.execute("add", { n: 3 })).details, asked.status, (await haft.approve(asked.pending.id, "ann")).details];
+  return [(await haft.execute("add", { n: 3 })).details, asked.status, (await haft.approvals.approve(asked.pending.id, "ann")).details];
 }
 `;
 const ANSWER = '[4,"pending",3]';
