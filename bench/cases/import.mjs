@@ -33,7 +33,7 @@ export async function run({ report, notMeasured, withoutPeers }) {
   const bare = median(times.bare);
 
   // Programs with tools load Zod as well.
-  const atMost = Math.max(60, median(times.zod) - bare + 40);
+  const atMost = Math.max(60, Math.round(median(times.zod) - bare + 40));
   report({ case: 'import "haft"', value: median(times.haft) - bare, unit: "ms", atMost });
   report({ case: "a bare Node start", value: bare, unit: "ms" });
   report({ case: "Zod alone", value: median(times.zod) - bare, unit: "ms" });
