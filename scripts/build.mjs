@@ -43,7 +43,7 @@ const COMMAND_LINE = {
    * `config show`, `audit query`, `tools call`, `tools list`.
    */
   layers: {
-    start: ["cli/run-cli", "cli/terminal", "cli/help", "io/files/package-folder"],
+    start: ["cli/run-cli", "cli/terminal", "cli/help", "io/files/own-folders"],
     // Also what `remote` and `client` share: otherwise each would load the other.
     connect: [
       ...["cli/connect", "cli/command", "contracts/errors"],

@@ -5,7 +5,7 @@ import type { Handlers } from "../contracts/contract.ts";
 import { ApiError } from "../contracts/errors.ts";
 import type { Contracts } from "../contracts/index.ts";
 import { ToolError } from "../core/error.ts";
-import { findPackage } from "../io/files/package-folder.ts";
+import { findPackage } from "../io/files/own-folders.ts";
 import type { ArtifactManager } from "../tools/artifacts/artifact-manager.ts";
 import { sessionOf } from "../tools/artifacts/artifact-store.ts";
 import { authorshipOf } from "../tools/artifacts/artifact-tools.ts";

@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { Script } from "node:vm";
-import { stateRootOf } from "../io/files/state-folder.ts";
+import { findStateRoot } from "../io/files/own-folders.ts";
 
 /** The build replaces it by the file's name, which changes with its content. */
 const MAIN = "main.cjs";
@@ -117,11 +117,14 @@ function requireLate(id: string): unknown {
 /** No sandboxed program may write there: what it holds is executed. */
 function cacheFolder(): string | undefined {
   try {
-    const folder = join(stateRootOf(), "compiled", `${process.version}-${process.arch}`);
+    const root = findStateRoot();
+    // The command says what is wrong with HAFT_STATE_DIR.
+    if (root === undefined) return undefined;
+    const folder = join(root, "compiled", `${process.version}-${process.arch}`);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     return isOwn(folder) && isOwn(dirname(folder)) ? folder : undefined;
   } catch {
-    // The command says what is wrong with HAFT_STATE_DIR. A read-only disk is not wrong.
+    // A read-only or full disk.
     return undefined;
   }
 }

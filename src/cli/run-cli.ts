@@ -152,7 +152,7 @@ async function runWithoutCommand(
     const { overview } = await import("./commands/overview.ts");
     return runCommand(overview, parsed, { terminal, output, embedded });
   }
-  const { readVersion } = await import("../io/files/package-folder.ts");
+  const { readVersion } = await import("../io/files/own-folders.ts");
   const { showHelp } = await import("./help.ts");
   output.lines(showHelp(await readVersion(), output.paint));
   return EXIT.done;
@@ -171,7 +171,7 @@ function parseWithoutCommand(words: readonly string[]): ParsedArguments {
 }
 
 async function showVersion(output: Output): Promise<number> {
-  const { readVersion } = await import("../io/files/package-folder.ts");
+  const { readVersion } = await import("../io/files/own-folders.ts");
   output.data({ version: await readVersion() }, ({ version }) => [version]);
   return EXIT.done;
 }

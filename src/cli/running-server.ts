@@ -10,7 +10,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { errorCode } from "../core/error.ts";
 import type { ServerInfo } from "../contracts/server.ts";
-import { readVersion } from "../io/files/package-folder.ts";
+import { readVersion } from "../io/files/own-folders.ts";
 import { stateFolderOf } from "../io/files/state-folder.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

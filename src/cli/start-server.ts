@@ -8,7 +8,7 @@ import { DEFAULT_PORT, DRAIN_MS, type HttpServer, serveHttp } from "../server/ht
 import { logLine } from "../server/log.ts";
 import { createMcpHandler, MCP_STATE_KEY, shownToClients, skillPrompts } from "../server/mcp-endpoint.ts";
 import type { EmbedOptions } from "./command.ts";
-import { findPackage } from "../io/files/package-folder.ts";
+import { findPackage } from "../io/files/own-folders.ts";
 import { ApiError } from "../contracts/errors.ts";
 import {
   childPrefix,

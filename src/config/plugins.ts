@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { errorMessage } from "../core/error.ts";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import type { Plugin, PluginManifest } from "../core/plugin.ts";
-import { findPackage } from "../io/files/package-folder.ts";
+import { findPackage } from "../io/files/own-folders.ts";
 import { isObject } from "../schema/json-schema.ts";
 import { isPluginPath, resolveModule } from "./code-digests.ts";
 import type { ConfigOriginName, ConfigSource } from "./sources.ts";

@@ -12,7 +12,7 @@ import type { ApiClient } from "../../contracts/index.ts";
 import type { ToolPermission } from "../../core/tool.ts";
 import type { HaftHost } from "../../host.ts";
 import { systemClock } from "../../core/clock.ts";
-import { findPackage } from "../../io/files/package-folder.ts";
+import { findPackage } from "../../io/files/own-folders.ts";
 import { findUnmigratedState, STATE_FILES, stateFolderOf } from "../../io/files/state-folder.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";

@@ -55,7 +55,7 @@ export const mcp = defineCommand({
       import("../../server/mcp-endpoint.ts"),
       import("../../mcp/server/stdio-server.ts"),
       import("../../gate/permit/describe-approval.ts"),
-      import("../../io/files/package-folder.ts"),
+      import("../../io/files/own-folders.ts"),
     ]);
     const host = await openHaft(folder, {
       ownsProcess: true,

@@ -6,7 +6,7 @@ import type { ApiClient } from "../../contracts/index.ts";
 import type { McpServerInfo } from "../../contracts/mcp.ts";
 import { RISK_LEVELS } from "../../core/call-summary.ts";
 import { showSpan } from "../../core/clock.ts";
-import { readVersion } from "../../io/files/package-folder.ts";
+import { readVersion } from "../../io/files/own-folders.ts";
 import { STATE_FILES, stateFolderOf } from "../../io/files/state-folder.ts";
 import { defineCommand, type Invocation } from "../command.ts";
 import { isApiError } from "../exit-codes.ts";

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { countImported, listImported } from "../../capabilities/imported-settings.ts";
 import type { ImportedSetting } from "../../config/foreign/settings-reader.ts";
-import { readVersion } from "../../io/files/package-folder.ts";
+import { readVersion } from "../../io/files/own-folders.ts";
 import { quoteWord } from "../../io/shell/rebuilt-word.ts";
 import type { HaftHost } from "../../host.ts";
 import { checkFolder, UsageError } from "../arguments.ts";

@@ -1,39 +1,22 @@
 import { createHash } from "node:crypto";
 import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
-import { homedir, userInfo } from "node:os";
 import path from "node:path";
 import { toolError } from "../../core/error.ts";
+import { findStateRoot, type StateFolderOptions } from "./own-folders.ts";
 
-export interface StateFolderOptions {
-  /** Default: `process.env`. */
-  env?: Readonly<Record<string, string | undefined>>;
-  /** Default: the home folder of the user's account. `HOME` is not read: editors, cron and terminals may differ in it. */
-  home?: string;
-  /** Default: this one. */
-  platform?: NodeJS.Platform;
-}
+export type { StateFolderOptions } from "./own-folders.ts";
 
-/**
- * The folder that holds the state folders of all workspaces: `HAFT_STATE_DIR`, else `$XDG_STATE_HOME/haft`, else the
- * platform's own place below the home folder.
- */
-export function stateRootOf({ env = process.env, home, platform = process.platform }: StateFolderOptions = {}): string {
-  const { isAbsolute, join, resolve } = platform === "win32" ? path.win32 : path.posix;
-  const chosen = env["HAFT_STATE_DIR"];
-  if (chosen) {
-    if (isAbsolute(chosen)) return resolve(chosen);
-    throw toolError("invalid_input", `HAFT_STATE_DIR is ${JSON.stringify(chosen)}, which is not an absolute path`, {
-      next: "Set it to the absolute path of a folder, or unset it.",
-    });
-  }
-  const base = env["XDG_STATE_HOME"];
-  // The standard says to ignore a relative one.
-  if (base && isAbsolute(base)) return join(base, "haft");
-  const own = home ?? accountHome();
-  if (platform === "darwin") return join(own, "Library", "Application Support", "haft");
-  if (platform === "win32") return join(env["LOCALAPPDATA"] || join(own, "AppData", "Local"), "haft");
-  return join(own, ".local", "state", "haft");
+/** As `findStateRoot`; throws if `HAFT_STATE_DIR` is not an absolute path. */
+export function stateRootOf(options: StateFolderOptions = {}): string {
+  const root = findStateRoot(options);
+  if (root !== undefined) return root;
+  const { env = process.env } = options;
+  throw toolError(
+    "invalid_input",
+    `HAFT_STATE_DIR is ${JSON.stringify(env["HAFT_STATE_DIR"])}, which is not an absolute path`,
+    { next: "Set it to the absolute path of a folder, or unset it." },
+  );
 }
 
 /**
@@ -51,15 +34,6 @@ export function stateFolderOf(workspace: string, options: StateFolderOptions = {
       .slice(0, 40) || "root";
   const hash = createHash("sha256").update(real).digest("hex").slice(0, 16);
   return (platform === "win32" ? path.win32 : path.posix).join(stateRootOf(options), `${name}-${hash}`);
-}
-
-/** An account without an entry, as containers have it, leaves only `HOME`. */
-function accountHome(): string {
-  try {
-    return userInfo().homedir;
-  } catch {
-    return homedir();
-  }
 }
 
 /** Creates the folder if it is missing, for this user only. A link is refused: it would redirect writes. */

@@ -1,0 +1,59 @@
+// The folders of Haft itself. The launcher of the command line imports this file, so it imports nothing of Haft.
+import { readFile } from "node:fs/promises";
+import { homedir, userInfo } from "node:os";
+import path, { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The folder of this package: from the source, from the build and from wherever it was installed. */
+export async function findPackage(from: string = fileURLToPath(import.meta.url)): Promise<string | undefined> {
+  for (let folder = dirname(from); ; folder = dirname(folder)) {
+    const text = await readFile(join(folder, "package.json"), "utf8").catch(() => undefined);
+    if (text !== undefined && (JSON.parse(text) as { name?: string }).name === "haft") return folder;
+    if (folder === dirname(folder)) return undefined;
+  }
+}
+
+/** "unknown" if the package is not found. */
+export async function readVersion(): Promise<string> {
+  const folder = await findPackage();
+  if (folder === undefined) return "unknown";
+  const { version } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as { version: string };
+  return version;
+}
+
+export interface StateFolderOptions {
+  /** Default: `process.env`. */
+  env?: Readonly<Record<string, string | undefined>>;
+  /** Default: the home folder of the user's account. `HOME` is not read: editors, cron and terminals may differ in it. */
+  home?: string;
+  /** Default: this one. */
+  platform?: NodeJS.Platform;
+}
+
+/**
+ * The folder that holds the state folders of all workspaces: `HAFT_STATE_DIR`, else `$XDG_STATE_HOME/haft`, else the
+ * platform's own place below the home folder. Undefined if `HAFT_STATE_DIR` is not an absolute path.
+ */
+export function findStateRoot({ env = process.env, home, platform = process.platform }: StateFolderOptions = {}):
+  | string
+  | undefined {
+  const { isAbsolute, join, resolve } = platform === "win32" ? path.win32 : path.posix;
+  const chosen = env["HAFT_STATE_DIR"];
+  if (chosen) return isAbsolute(chosen) ? resolve(chosen) : undefined;
+  const base = env["XDG_STATE_HOME"];
+  // The standard says to ignore a relative one.
+  if (base && isAbsolute(base)) return join(base, "haft");
+  const own = home ?? accountHome();
+  if (platform === "darwin") return join(own, "Library", "Application Support", "haft");
+  if (platform === "win32") return join(env["LOCALAPPDATA"] || join(own, "AppData", "Local"), "haft");
+  return join(own, ".local", "state", "haft");
+}
+
+/** An account without an entry, as containers have it, leaves only `HOME`. */
+function accountHome(): string {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return homedir();
+  }
+}
