@@ -1,10 +1,11 @@
 // Builds dist/ when the sources, the configuration or the compiler changed since the last build; `--force` builds always.
 import { createHash } from "node:crypto";
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
+  readdirSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -125,6 +126,8 @@ async function buildCommandLine(folder) {
   const main = join(folder, "cli", "main.js");
   const name = files.find((file) => /\/main-[^/]+\.cjs$/.test(file)) ?? "";
   writeFileSync(main, readFileSync(main, "utf8").replace('"main.cjs"', JSON.stringify(basename(name))));
+  // As npm does when it links the command: a link that was made before this build stays usable.
+  chmodSync(main, 0o755);
 }
 
 /**

@@ -436,9 +436,10 @@ class Runtime {
 
   #openStoredCalls(): StoredCallRunner {
     const { calls, registry, gate, folder } = this;
-    const { workspace, isShortLived } = this.options;
+    const { workspace, isShortLived, contextFor } = this.options;
     return new StoredCallRunner({
       waitForEnd: isShortLived,
+      hasDataFor: ({ contextSchema }) => contextSchema === undefined || contextFor !== undefined,
       calls,
       registry,
       gate,

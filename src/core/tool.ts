@@ -263,6 +263,10 @@ export interface ToolInvocation<Input = unknown, Details = unknown> {
 
 /** The data of the host, for functions that decide about a call. */
 export interface HostContext<Host = unknown> {
+  /** As `callId`: the name of the AI SDK. */
+  readonly toolCallId?: string;
+  /** As `host`: the name of the AI SDK 6. */
+  readonly experimental_context?: Host;
   /** As the call or `contextFor` gave it, checked by the tool's `contextSchema`. Undefined in a plugin's own process. */
   readonly host: Host;
 }
@@ -275,6 +279,8 @@ export interface ToolContext<Host = unknown> extends HostContext<Host> {
   readonly caller: Caller;
   /** Aborted by the caller, the time limit or shutdown; `signal.reason` says which. */
   readonly signal: AbortSignal;
+  /** As `signal`: the name of the AI SDK. */
+  readonly abortSignal?: AbortSignal;
   /** The folder to work in. */
   readonly workspace: string;
   /** The paths that this call may use; can only narrow the runtime's. */

@@ -58,20 +58,26 @@ function accept(call: CallIn<"context">, tool: AnyTool, data: unknown): MaybePro
   const { contextSchema } = tool;
   const take = (validation: Validation<unknown>): undefined => {
     if (!validation.issues) call.host = validation.value;
-    else throw data === undefined ? missing(tool) : unfit(tool, formatIssues(validation.issues));
+    else throw data === undefined ? missing(tool, call) : unfit(tool, formatIssues(validation.issues));
   };
   if (!contextSchema) return take({ value: data });
   const validation = contextSchema.validate(data);
   return validation instanceof Promise ? abortable(call, validation.then(take)) : take(validation);
 }
 
-function missing({ name }: AnyTool): ToolError {
+function missing({ name }: AnyTool, { secondPass }: Call): ToolError {
   return toolError("unavailable", `"${name}" needs data of its host, and this call has none`, {
-    next:
-      "Nothing was done. Pass { context } with the call; for calls that another process continues, " +
-      "set createHaft({ contextFor }) there.",
+    next: secondPass ? CONTINUES : NEEDS_CONTEXT,
   });
 }
+
+const NEEDS_CONTEXT =
+  "Nothing was done. Pass { context } with the call; for calls that another process continues, " +
+  "set createHaft({ contextFor }) there.";
+/** Whoever reads that it failed must not do by hand what is done later. */
+const CONTINUES =
+  "Nothing was done yet. The answer stays valid: the process that asked, or one with createHaft({ contextFor }), runs the call. " +
+  "Do not do it in another way.";
 
 function unfit({ name }: AnyTool, problems: readonly string[]): ToolError {
   return toolError("unavailable", `The data of the host does not fit "${name}": ${problems.join("; ")}`, {

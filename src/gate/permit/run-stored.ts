@@ -19,6 +19,8 @@ export interface StoredCallRunnerOptions {
   folder: string;
   /** Whether commands run to their end, because this process cannot leave them in the background. */
   waitForEnd?: boolean;
+  /** Whether this process can make the data of the host that the tool needs. */
+  hasDataFor?(tool: AnyTool): boolean;
   /** Sets what the session of the call has set, if this process does not know the session. */
   restoreEnvironment?(session: string | undefined, overlay: Readonly<Record<string, string>>): void;
 }
@@ -135,7 +137,8 @@ export class StoredCallRunner {
     if (calls.liveCallOf(row.id)) return true;
     if (!question || question.made.folder !== folder) return false;
     const tool = this.#findShown(row, fromCallData(question.made, registry).scope);
-    return tool !== undefined && definitionHash(tool, sha256) === question.binding.tool;
+    if (!tool || this.#options.hasDataFor?.(tool) === false) return false;
+    return definitionHash(tool, sha256) === question.binding.tool;
   }
 
   /** In a process that did not make the call: a tool with the name and version that were shown. */

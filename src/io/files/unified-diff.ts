@@ -391,7 +391,14 @@ function lineEndAfter(text: string, index: number): number {
 
 /** A last line without a line end differs from the same line with one. */
 function splitWithEnds(text: string): string[] {
-  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+  const lines: string[] = [];
+  // Not by a regular expression: in a line of megabytes it can exceed the stack.
+  for (let from = 0, to = 0; from < text.length; from = to) {
+    const end = text.indexOf("\n", from);
+    to = end < 0 ? text.length : end + 1;
+    lines.push(text.slice(from, to));
+  }
+  return lines;
 }
 
 function countFeeds(text: string, end: number): number {

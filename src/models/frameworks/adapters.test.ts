@@ -75,6 +75,36 @@ const UNASKED: readonly ScriptedCall[] = [
 ];
 const CALLS = UNASKED.toSpliced(3, 0, { id: "c4", name: "ask", input: {} });
 
+test("toolsContext of the AI SDK has the type of the tool's contextSchema", async () => {
+  const seen: string[] = [];
+  const refund = createTool({
+    name: "refund",
+    description: "Refunds.",
+    kind: "readonly",
+    inputSchema: z.object({ amount: z.number() }),
+    contextSchema: z.object({ tenant: z.string() }),
+    execute: (_input, { host, toolCallId, experimental_context }) =>
+      void seen.push(`${host.tenant} ${toolCallId} ${experimental_context?.tenant}`),
+  });
+  const tools = toAISDKTools({ refund });
+  const calls = [{ id: "c1", name: "refund", input: { amount: 1 } }];
+  const toolsContext = { refund: { tenant: "acme" } };
+  await generateText({ model: createModel7(calls), prompt: "go", tools, toolsContext, stopWhen: isStepCount(3) });
+  expect(seen).toEqual(["acme c1 acme"]);
+  const wrong = { refund: { tenant: 1 } };
+  // @ts-expect-error the tenant is a string
+  void ((): unknown => generateText({ model: createModel7(calls), prompt: "", tools, toolsContext: wrong }));
+});
+
+test("an adapter says what it takes", () => {
+  const haft = createTestHaft({ tools: [] });
+  const foreign = { description: "d", inputSchema: z.object({}), execute: () => 1 };
+  expect(() => toAISDKTools({ weather: foreign } as never)).toThrow(/"weather" is no tool of createTool.*adopt/);
+  expect(() => toAISDKTools([foreign] as never)).toThrow(/takes \{ name: tool \}/);
+  expect(() => toAISDKTools(undefined as never)).toThrow(/takes \{ name: tool \}/);
+  expect(() => toAISDKTools(haft as never)).toThrow(/this is a runtime/);
+});
+
 describe("tools for the AI SDK", () => {
   test.each([
     [

@@ -16,6 +16,7 @@ import {
   type DetailsOf,
   failureOf,
   type FrameworkTools,
+  type HostOf,
   openSchema,
   type OpenSchema,
   type RawInputOf,
@@ -49,12 +50,12 @@ interface AISDKCall {
   experimental_context?: unknown;
 }
 
-export interface AISDKTool<Input = unknown, Details = unknown> extends InputListeners {
+export interface AISDKTool<Input = unknown, Details = unknown, Host = unknown> extends InputListeners {
   description: string;
   title: string;
   inputSchema: OpenSchema<Input>;
   strict?: boolean;
-  contextSchema?: OpenSchema<unknown> | undefined;
+  contextSchema?: (unknown extends Host ? undefined : OpenSchema<Host>) | undefined;
   needsApproval(input: Input, call: AISDKCall): Promise<boolean>;
   execute(input: Input, call: AISDKCall): AsyncGenerator<AISDKOutput<Details>, void>;
   toModelOutput(options: { output: AISDKOutput<Details> }): ModelOutput;
@@ -64,7 +65,7 @@ export interface AISDKTool<Input = unknown, Details = unknown> extends InputList
 /** By name. A record of tools gives names, inputs and results their types; a toolkit is known at run time only. */
 export type AISDKTools<Source> =
   Source extends Readonly<Record<string, AnyTool>>
-    ? { [Name in keyof Source]: AISDKTool<RawInputOf<Source[Name]>, DetailsOf<Source[Name]>> }
+    ? { [Name in keyof Source]: AISDKTool<RawInputOf<Source[Name]>, DetailsOf<Source[Name]>, HostOf<Source[Name]>> }
     : Record<string, AISDKTool>;
 
 const PROFILE = {
@@ -104,7 +105,7 @@ function defineTool(bridged: BridgedTool, runs: RunIds | undefined): AISDKTool {
       return strict || undefined;
     },
     // The SDK gives its context only to tools with a schema of it; the gate validates it.
-    contextSchema: tool.contextSchema && sdkSchema({}),
+    contextSchema: (tool.contextSchema && sdkSchema({})) as undefined,
     async needsApproval(input, { toolCallId, messages, ...given }) {
       // The SDK checks an answered request again. A question that is asked now would be answered by an earlier, perhaps forged, yes.
       if (isAnswered(toolCallId, messages)) return true;

@@ -4,9 +4,9 @@ import { toolError, ToolError } from "../../core/error.ts";
 import type { CallQuestion } from "../../core/gate.ts";
 import { checkKeys, keysOf } from "../../core/options.ts";
 import type { FailedResult, PendingResult, ToolResult } from "../../core/result.ts";
-import type { AnyTool, DialectName, Tool } from "../../core/tool.ts";
+import { type AnyTool, type DialectName, isTool, type Tool } from "../../core/tool.ts";
 import type { AgentToolkit } from "../../core/toolkit.ts";
-import type { JsonSchema } from "../../schema/json-schema.ts";
+import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { blockText } from "../providers/call-results.ts";
 import { defineTools, type ProviderRules, type ShownDefinition } from "../providers/define-tools.ts";
 import { restoreNames } from "../providers/model-calls.ts";
@@ -18,6 +18,8 @@ export type FrameworkTools = AgentToolkit | Readonly<Record<string, AnyTool>>;
 
 /** What a model sends to a tool. */
 export type RawInputOf<T> = T extends Tool<infer _Input, infer _Details, infer Raw> ? Raw : never;
+/** The data of the host that a tool needs; unknown if it has no schema of them. */
+export type HostOf<T> = T extends Tool<infer _Input, infer _Details, infer _Raw, infer Host> ? Host : never;
 /** The details of a tool's results. */
 export type DetailsOf<T> = T extends Tool<infer _Input, infer Details, infer _Raw> ? Details : never;
 
@@ -68,6 +70,7 @@ export function bridgeToolkit(
   { via, adapter, keys = [], rules = { rules: COMMON_RULES } }: FrameworkProfile,
 ): BridgedTool[] {
   checkKeys(adapter, options, new Set([...OPTION_KEYS, ...keys]));
+  checkSource(source, adapter);
   const toolkit = isToolkit(source) ? source : undefined;
   const named = isToolkit(source) ? source.list().map((tool) => [undefined, tool] as const) : Object.entries(source);
   const declared = named.map(([name, tool]) => {
@@ -100,6 +103,19 @@ export function bridgeToolkit(
 export function unknownVersion({ adapter, versions }: FrameworkProfile, difference: string): ToolError {
   const problem = `${adapter} works with ${versions}. Another version is installed: ${difference}. No tool was run.`;
   return toolError("unavailable", problem, { next: "Install a version that works." });
+}
+
+function checkSource(source: unknown, adapter: string): void {
+  if (isObject(source) && isToolkit(source as FrameworkTools)) return;
+  const taken = "{ name: tool }, with tools of createTool or adopt, or a toolkit: haft.tools.toolkit(agent, names)";
+  if (!isObject(source)) throw new TypeError(`${adapter} takes ${taken}.`);
+  if ("execute" in source && "tools" in source) throw new TypeError(`${adapter} takes ${taken}; this is a runtime.`);
+  for (const [name, tool] of Object.entries(source)) {
+    if (isTool(tool)) continue;
+    throw new TypeError(
+      `${adapter}: "${name}" is no tool of createTool. For one of another system: adopt(tool, { name }).`,
+    );
+  }
 }
 
 function isToolkit(source: FrameworkTools): source is AgentToolkit {
