@@ -181,7 +181,11 @@ class Runtime {
     const deadlines = new Deadlines(this.clock);
     const validation = validate();
     const hooks = this.#openHooks(validation);
-    const idempotency = idempotencyStages(this.calls, new ResultCache(this.clock), this.log);
+    const { contextFor, decide } = options;
+    const context = hostContext({ contextFor, forAll: decide !== undefined, clock: this.clock });
+    // A cached result is older than the host's judgement.
+    const cache = new ResultCache(this.clock, decide ? 0 : undefined);
+    const idempotency = idempotencyStages(this.calls, cache, this.log, context.hasOtherData);
     this.admission = admit({ limits: this.#live.concurrency, clock: this.clock, deadlines });
     this.permission = this.#openPermission(hooks);
     this.programs = options.code && this.#openPrograms(options.code);
@@ -205,7 +209,7 @@ class Runtime {
       visible(({ caller }) => this.layersFor(caller)),
       preferResponse(() => this.#live.response),
       validation,
-      hostContext(options.contextFor),
+      context,
       this.taint.stage,
       this.discovery?.stage,
       idleIf(idempotency.known, (tool) => tool.isReadOnly && !tool.cache),

@@ -4,7 +4,17 @@
  * for scripts, so the build makes scripts of the command line. `module.enableCompileCache` of Node 22 saves less than half as much.
  */
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import process from "node:process";
@@ -29,6 +39,7 @@ type Compiled = (exports: object, load: Load, module: object, file: string) => v
 /** Loads the scripts of the command line, each with its compiled code, and keeps what is not kept yet when the process exits. */
 class Scripts {
   readonly #kept: string;
+  #isOwn: boolean | undefined;
   readonly #modules = new Map<string, { exports: object }>();
   readonly #fresh = new Map<string, Script>();
 
@@ -57,7 +68,9 @@ class Scripts {
   /** V8 runs compiled code as it is, so a file that a full disk or a power cut has damaged must not reach it. */
   #read(name: string): Buffer | undefined {
     try {
-      const kept = readFileSync(join(this.#kept, name));
+      const file = join(this.#kept, name);
+      if (!(this.#isOwn ??= isOwnFolder(this.#kept)) || !isOwn(file, "isFile")) return undefined;
+      const kept = readFileSync(file);
       const code = kept.subarray(DIGEST_BYTES);
       return digestOf(code).equals(kept.subarray(0, DIGEST_BYTES)) ? code : undefined;
     } catch {
@@ -69,6 +82,9 @@ class Scripts {
   #keep(): void {
     if (this.#fresh.size === 0) return;
     try {
+      // The state folder itself is made by commands that need it.
+      for (const folder of [dirname(this.#kept), this.#kept]) makeFolder(folder);
+      if (!isOwnFolder(this.#kept)) return;
       for (const [name, script] of this.#fresh) {
         const unfinished = join(this.#kept, `${name}.${process.pid}`);
         const code = script.createCachedData();
@@ -77,11 +93,15 @@ class Scripts {
       }
       const current = new Set(readdirSync(CHUNKS));
       for (const name of readdirSync(this.#kept))
-        if (!current.has(name)) rmSync(join(this.#kept, name), { force: true });
+        if (name.includes(".cjs") && !current.has(name)) rmSync(join(this.#kept, name), { force: true });
     } catch {
       // A read-only or full disk.
     }
   }
+}
+
+function makeFolder(path: string): void {
+  if (!existsSync(path)) mkdirSync(path, { mode: 0o700 });
 }
 
 const DIGEST_BYTES = 20;
@@ -90,10 +110,18 @@ function digestOf(code: Buffer): Buffer {
   return createHash("sha1").update(code).digest();
 }
 
-/** Compiled code that another user can replace is not used. */
-function isOwn(path: string): boolean {
-  const { mode, uid } = statSync(path);
-  return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
+/** Compiled code that another user could have put there is not used: neither through a link nor in a folder of theirs. */
+function isOwn(path: string, kind: "isFile" | "isDirectory"): boolean {
+  const stats = lstatSync(path);
+  return (
+    stats[kind]() && (process.getuid === undefined || (stats.uid === process.getuid() && (stats.mode & 0o022) === 0))
+  );
+}
+
+/** The folder, the one above it and the state folder. */
+function isOwnFolder(folder: string): boolean {
+  const root = realpathSync(dirname(dirname(folder)));
+  return [root, dirname(folder), folder].every((path) => isOwn(path, "isDirectory"));
 }
 
 /** Loads the module when one of its members is used. */
@@ -114,19 +142,11 @@ function requireLate(id: string): unknown {
   );
 }
 
-/** No sandboxed program may write there: what it holds is executed. */
+/** No sandboxed program may write there: what it holds is executed. Undefined if it cannot be used. */
 function cacheFolder(): string | undefined {
-  try {
-    const root = findStateRoot();
-    // The command says what is wrong with HAFT_STATE_DIR.
-    if (root === undefined) return undefined;
-    const folder = join(root, "compiled", `${process.version}-${process.arch}`);
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    return isOwn(folder) && isOwn(dirname(folder)) ? folder : undefined;
-  } catch {
-    // A read-only or full disk.
-    return undefined;
-  }
+  const root = findStateRoot();
+  // The command says what is wrong with HAFT_STATE_DIR.
+  return root && join(root, "compiled", `${process.version}-${process.arch}`);
 }
 
 const requireHere = createRequire(join(CHUNKS, MAIN));

@@ -241,10 +241,11 @@ function finish({ ok, value }: { ok: boolean; value: string }) {
   return { status: "failed" as const, error: readThrown(parsed as Thrown) };
 }
 
-/** The program gets the details of a result if there are any, otherwise its text. A failure is thrown in the program. */
+/** The program gets the details of a result if there are any and a model may see them, otherwise its text. A failure is thrown in the program. */
 function readResult(step: number, result: ToolResult): Settled {
   if (result.status === "completed") {
-    return { step, ok: true, value: toJson(result.details === undefined ? textOf(result.content) : result.details) };
+    const { details, content, metadata } = result;
+    return { step, ok: true, value: toJson(details === undefined || metadata.isForModel ? textOf(content) : details) };
   }
   if (result.status === "pending") {
     return refused(step, `${result.toolName} answers later, and its result does not reach this program.`);

@@ -195,6 +195,8 @@ const result = {
     arm: z.string().optional(),
     /** A person's answers are in it. Others get it without them. */
     isPrivate: z.boolean().optional(),
+    /** The tool chose what a model gets; `details` may have more. */
+    isForModel: z.boolean().optional(),
     /** The result of an earlier call: one with the same id, or one in the tool's cache. */
     known: z.enum(["replay", "cache"]).optional(),
   }),

@@ -24,6 +24,7 @@ test("a call keeps every option that can be stored, its id and its caller, and n
   // All of them: the compiler reports one that is missing.
   const stored: Required<StoredOptions> = {
     idempotencyKey: "key",
+    needsContext: true,
     timeoutMs: 5000,
     allowedPaths: ["/tmp"],
     mode: "acceptEdits",
@@ -41,6 +42,7 @@ test("a call keeps every option that can be stored, its id and its caller, and n
     onUpdate: () => undefined,
     onApprovalRequested: () => undefined,
     userMessage: "please look",
+    context: { tenant: "a" },
     isInConversation: () => true,
   });
   expect(kept).toMatchObject({ name: "look@1.0.0", input: { at: "it" }, scope: undefined });

@@ -60,6 +60,8 @@ export interface StoredOptions {
    * caller has a session: models use the same ids in every conversation. `false` means no key.
    */
   idempotencyKey?: string | false;
+  /** It never runs without data of the host. The gate sets it if a call with such data continues later. */
+  needsContext?: boolean;
   /** The time limit, capped by the runtime. */
   timeoutMs?: number;
   /** Narrows the paths that file tools may touch in this call; never widens. */
@@ -143,6 +145,7 @@ export interface RetryPlan {
 
 const STORED_OPTIONS: Readonly<Record<keyof StoredOptions, true>> = {
   idempotencyKey: true,
+  needsContext: true,
   timeoutMs: true,
   allowedPaths: true,
   mode: true,
@@ -509,7 +512,10 @@ export function toCallData(call: Call): CallData {
     isDirect: call.isDirect,
     input: call.sent ?? call.accepted,
     caller: call.caller,
-    options: keptOptions(call.options),
+    options:
+      givenContext(call) === undefined
+        ? keptOptions(call.options)
+        : { ...keptOptions(call.options), needsContext: true },
     idempotencyKey: call.idempotencyKey,
     toolkit: call.scope && [...call.scope.names()],
     verdict: call.verdict ?? NO_OBJECTION,

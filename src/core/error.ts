@@ -250,7 +250,12 @@ export function issuesOf({ data }: Pick<ToolFailure, "data">): string[] {
 
 /** The message of an error, or the thrown value as text. */
 export function errorMessage(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  try {
+    return thrown instanceof Error ? String(thrown.message) : String(thrown);
+  } catch {
+    // An object without a prototype, or one that throws when it is read.
+    return "a value that cannot be shown";
+  }
 }
 
 /** The `code` of a system error (`ENOENT`) or a tool error; undefined if the value has none. */

@@ -70,6 +70,8 @@ export interface ResultMetadata {
   arm?: string;
   /** A person's answers are in it: for that person, their agent and administrators. See `hideAnswers`. */
   isPrivate?: boolean;
+  /** The tool chose what a model gets (`toModelOutput`). A program that a model wrote gets the same. */
+  isForModel?: boolean;
   /** The result was known: from an equal call id, or from the tool's cache. */
   known?: "replay" | "cache";
   [fact: string]: unknown;

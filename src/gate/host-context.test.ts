@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, expectTypeOf, test, vi } from "vitest";
 import { z } from "zod";
+import { MemoryCallStore } from "../calls/call-store.ts";
 import type { Caller } from "../core/call.ts";
 import { createTool } from "../core/create-tool.ts";
 import { text, textOf } from "../core/content.ts";
@@ -179,4 +180,83 @@ describe("the data of the host", () => {
       }),
     ).toThrow(/a cache and a contextSchema/);
   });
+});
+
+describe("a call that goes on later", () => {
+  const made = (more: object, execute: (host: unknown) => unknown) =>
+    createTool({
+      ...{ name: "later", description: "d", inputSchema: z.object({}), needsApproval: false, ...more },
+      execute: (_input: unknown, { host }: { host: unknown }) => execute(host),
+    } as never);
+  const other = { contextFor: () => ({ tenant: "other" }) };
+
+  test("keeps its data when it is tried again", async () => {
+    const seen: unknown[] = [];
+    const tool = made({ mode: "background", idempotent: true, kind: "write" }, (host) => {
+      seen.push(host);
+      if (seen.length === 1) return { content: "x", error: { code: "unavailable", message: "later" } };
+      return "done";
+    });
+    const haft = createHaft({ tools: [tool], ...other });
+    const submitted = await haft.execute("later", {}, { context: { tenant: "a" } });
+    if (submitted.status !== "pending") throw new Error(submitted.display);
+    expect((await haft.jobs.wait(submitted.pending.id)).status).toBe("completed");
+    expect(seen).toEqual([{ tenant: "a" }, { tenant: "a" }]);
+    await haft.shutdown();
+  }, 60_000);
+
+  test("keeps its data in a program that waits for a person", async () => {
+    const seen: unknown[] = [];
+    const who = made({ name: "who", kind: "readonly" }, (host) => seen.push(host));
+    const pay = made({ name: "pay", needsApproval: true }, (host) => seen.push(host));
+    const haft = createHaft({ tools: [who, pay], code: {}, ...other });
+    const code = "await tools.who({}); await tools.pay({}); await tools.who({}); return 1";
+    await haft.execute("run_code", { code }, { context: { tenant: "a" }, caller: { session: "s" }, id: "p" });
+    const [question] = await haft.approvals.list("pending");
+    await haft.approvals.approve(question!.id);
+    await expect.poll(() => seen.length).toBe(3);
+    expect(seen).toEqual([{ tenant: "a" }, { tenant: "a" }, { tenant: "a" }]);
+    await haft.shutdown();
+  });
+
+  test("does not run without data if it was made with some, also if its tool has no schema", async () => {
+    const seen: unknown[] = [];
+    const tool = made({ needsApproval: true }, (host) => seen.push(host));
+    const calls = new MemoryCallStore();
+    const first = createHaft({ tools: [tool], calls });
+    const asked = await first.execute("later", {}, { context: { tenant: "a" } });
+    if (asked.status !== "pending") throw new Error(asked.display);
+    const elsewhere = createHaft({ tools: [tool], calls });
+    const result = await elsewhere.approvals.approve(asked.pending.id);
+    expect(result).toMatchObject({
+      status: "failed",
+      error: { next: expect.stringContaining("The answer stays valid") },
+    });
+    expect(seen).toEqual([]);
+  });
+
+  test("gives its result to nobody with other data", async () => {
+    const tool = made({ kind: "write" }, (host) => `for ${(host as { tenant: string }).tenant}`);
+    const haft = createHaft({ tools: [tool] });
+    const run = (tenant: string) => haft.execute("later", {}, { idempotencyKey: "k", context: { tenant } });
+    expect((await run("a")).display).toBe("for a");
+    expect((await run("a")).display).toBe("for a");
+    expect(await run("b")).toMatchObject({ status: "failed", error: { code: "conflict" } });
+  });
+});
+
+test("data that do not fit are not quoted", async () => {
+  const contextSchema = { type: "object", properties: { key: { type: "string", pattern: "^x$" } } };
+  const config = {
+    name: "keyed",
+    description: "d",
+    kind: "readonly",
+    inputSchema: [],
+    contextSchema,
+    execute: () => 1,
+  };
+  const haft = createHaft({ tools: [createTool(config as never)] });
+  const result = await haft.execute("keyed", {}, { context: { key: "s3cret" } });
+  expect(result).toMatchObject({ status: "failed", error: { message: expect.stringContaining("key") } });
+  expect(JSON.stringify(result)).not.toContain("s3cret");
 });

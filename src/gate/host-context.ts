@@ -1,42 +1,87 @@
+import { isDeepStrictEqual } from "node:util";
 import { BoundedMap } from "../core/bounded-map.ts";
+import { callKey } from "../calls/calls.ts";
 import { abortable, type Call, type CallIn, type Caller, givenContext, toolOf } from "../core/call.ts";
+import type { Clock } from "../core/clock.ts";
 import { errorMessage, toolError, type ToolError } from "../core/error.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
-import { formatIssues, type Validation } from "../schema/schema.ts";
+import { pathOf, type SchemaIssue, type Validation } from "../schema/schema.ts";
+import { startedRowOf } from "./idempotency.ts";
+import { answerInTime } from "./tool-answers.ts";
 
 /** Makes the data of the host for a call that brought none: one that another process continues, or an entrance without such data. */
 export type ContextFor = (caller: Readonly<Caller>, tool: AnyTool) => unknown;
 
-/** Jobs and calls of clients that go on in this process have the data that they were made with. Approved calls have them too, see `LiveCall`. */
-const MAX_KEPT = 1000;
+/** How many calls that go on later in this process keep the data that they were made with. Approved calls have them too, see `LiveCall`. */
+const MAX_KEPT = 10_000;
+/** For how many keys of calls it is known with which data they were made. */
+const MAX_KEYS = 1000;
+
+export interface HostContextStage extends Stage {
+  /** Whether an earlier call with the same key had other data. */
+  hasOtherData(call: Call): boolean;
+}
+
+export interface HostContextOptions {
+  contextFor: ContextFor | undefined;
+  /** Also for built-in tools: somebody else reads the data. */
+  forAll?: boolean;
+  clock: Clock;
+}
 
 /**
  * Hands the data of the host to a call: its own, that of the call that made it, or what `contextFor` returns. Before
  * anything is decided about the call, because the tool may decide by it.
  */
-export function hostContext(contextFor: ContextFor | undefined): Stage {
+export function hostContext({ contextFor, forAll = false, clock }: HostContextOptions): HostContextStage {
   const kept = new BoundedMap<string, unknown>(MAX_KEPT);
+  const byKey = new BoundedMap<string, unknown>(MAX_KEYS);
+  const withOther = new WeakSet<Call>();
+  const isUnused = (tool: AnyTool): boolean =>
+    tool.contextSchema === undefined && (contextFor === undefined || (tool.origin.type === "builtin" && !forAll));
   return {
     name: "context",
-    compile: (tool) => (needsNone(tool, contextFor) ? {} : undefined),
+    hasOtherData: (call) => withOther.has(call),
+    compile: (tool) => (isUnused(tool) ? {} : undefined),
     enter(call: CallIn<"context">) {
       const tool = toolOf(call);
-      const given = givenContext(call) ?? (call.secondPass && kept.get(call.secondPass.id));
-      if (given === undefined && needsNone(tool, contextFor)) return undefined;
+      const given = givenContext(call) ?? keptFor(call, kept);
+      const { needsContext } = call.options;
+      if (given === undefined && !needsContext && isUnused(tool)) return undefined;
+      if (given !== undefined && isWithOtherData(call, given, byKey)) withOther.add(call);
       if (given !== undefined || !contextFor) return accept(call, tool, given);
-      return abortable(call, made(contextFor, call, tool)).then((data) => accept(call, tool, data));
+      return answerInTime(call, clock, made(contextFor, call, tool)).then((data) => accept(call, tool, data));
     },
     leave(call, result) {
-      if (result.status !== "pending") {
-        if (call.secondPass) kept.delete(call.secondPass.id);
-      } else if (result.pending.kind === "job" || result.pending.kind === "client") {
-        const given = givenContext(call);
-        if (given !== undefined) kept.set(result.pending.id, given);
-      }
+      const { secondPass } = call;
+      if (result.status === "pending") {
+        const given = givenContext(call) ?? keptFor(call, kept);
+        // A program continues by its row, all others by what they wait for.
+        const ids = [result.pending.id, startedRowOf(call)?.id];
+        if (given !== undefined) for (const id of ids) if (id !== undefined) kept.set(id, given);
+      } else if (secondPass && !secondPass.again?.(call, result)) kept.delete(secondPass.id);
       return result;
     },
   };
+}
+
+/** Of a call that goes on, and of the calls that it makes then. */
+function keptFor(call: Call, kept: BoundedMap<string, unknown>): unknown {
+  for (let at: Call | undefined = call; at; at = at.parent) {
+    const data = at.secondPass && kept.get(at.secondPass.id);
+    if (data !== undefined) return data;
+  }
+  return undefined;
+}
+
+/** Two calls with one key are one call. The result of a call belongs to the data that it was made with. */
+function isWithOtherData(call: Call, given: unknown, byKey: BoundedMap<string, unknown>): boolean {
+  if (call.idempotencyKey === undefined || call.parent || call.secondPass) return false;
+  const key = callKey(call.caller, call.idempotencyKey);
+  if (byKey.get(key) !== undefined) return !isDeepStrictEqual(byKey.get(key), given);
+  byKey.set(key, given);
+  return false;
 }
 
 async function made(contextFor: ContextFor, { caller }: Call, tool: AnyTool): Promise<unknown> {
@@ -50,24 +95,21 @@ async function made(contextFor: ContextFor, { caller }: Call, tool: AnyTool): Pr
   }
 }
 
-function needsNone(tool: AnyTool, contextFor: ContextFor | undefined): boolean {
-  return tool.contextSchema === undefined && (contextFor === undefined || tool.origin.type === "builtin");
-}
-
 function accept(call: CallIn<"context">, tool: AnyTool, data: unknown): MaybePromise<undefined> {
   const { contextSchema } = tool;
   const take = (validation: Validation<unknown>): undefined => {
     if (!validation.issues) call.host = validation.value;
-    else throw data === undefined ? missing(tool, call) : unfit(tool, formatIssues(validation.issues));
+    else throw data === undefined ? missing(tool, call) : unfit(tool, validation.issues);
   };
+  if (data === undefined && call.options.needsContext) throw missing(tool, call);
   if (!contextSchema) return take({ value: data });
   const validation = contextSchema.validate(data);
   return validation instanceof Promise ? abortable(call, validation.then(take)) : take(validation);
 }
 
-function missing({ name }: AnyTool, { secondPass }: Call): ToolError {
+function missing({ name }: AnyTool, { secondPass, options }: Call): ToolError {
   return toolError("unavailable", `"${name}" needs data of its host, and this call has none`, {
-    next: secondPass ? CONTINUES : NEEDS_CONTEXT,
+    next: secondPass || options.needsContext ? CONTINUES : NEEDS_CONTEXT,
   });
 }
 
@@ -79,8 +121,10 @@ const CONTINUES =
   "Nothing was done yet. The answer stays valid: the process that asked, or one with createHaft({ contextFor }), runs the call. " +
   "Do not do it in another way.";
 
-function unfit({ name }: AnyTool, problems: readonly string[]): ToolError {
-  return toolError("unavailable", `The data of the host does not fit "${name}": ${problems.join("; ")}`, {
+/** Without the values, which the messages of schemas quote. */
+function unfit({ name }: AnyTool, issues: readonly SchemaIssue[]): ToolError {
+  const places = new Set(issues.map((issue) => pathOf(issue) || "the whole"));
+  return toolError("unavailable", `The data of the host does not fit "${name}": ${[...places].join(", ")}`, {
     next: "Nothing was done. Correct what the program passes as { context }, or what contextFor returns.",
   });
 }

@@ -23,19 +23,22 @@ export function idempotencyStages(
   calls: Calls,
   cache: ResultCache,
   log: CallLog,
+  hasOtherData: (call: Call) => boolean = () => false,
 ): { known: Stage; claim: Stage; begin: Stage } {
   const claim = new ClaimStage(calls, log);
-  return { known: new KnownStage(calls, cache), claim, begin: writeAhead((call) => claim.begin(call)) };
+  return { known: new KnownStage(calls, cache, hasOtherData), claim, begin: writeAhead((call) => claim.begin(call)) };
 }
 
 class KnownStage implements Stage {
   readonly name = "known";
   readonly #calls: Calls;
   readonly #cache: ResultCache;
+  readonly #hasOtherData: (call: Call) => boolean;
 
-  constructor(calls: Calls, cache: ResultCache) {
+  constructor(calls: Calls, cache: ResultCache, hasOtherData: (call: Call) => boolean) {
     this.#calls = calls;
     this.#cache = cache;
+    this.#hasOtherData = hasOtherData;
   }
 
   enter(call: Call): MaybePromise<ToolResult | undefined> {
@@ -69,12 +72,20 @@ class KnownStage implements Stage {
     // The permit stage joins a question that is open, or asks another one. A job that nobody was asked about is joined later.
     if (isOpenJob ? !row.question : row.state === "waiting" || row.state === "approved") return undefined;
     if (!this.#calls.isSame(row, call)) return fromThrown(call, keyConflict(call));
-    if (row.state === "ended") return endedResult(call, row);
+    if (row.state === "ended") {
+      return this.#hasOtherData(call) ? fromThrown(call, otherData(call)) : endedResult(call, row);
+    }
     if (isOpenJob) return repeatResult(call, storedResult(row), "replay");
     // A program that waits is continued here.
     if (row.state === "suspended") return undefined;
     return abortable(call, followRun(this.#calls, row)).then((now) => now && this.#answer(call, now));
   }
+}
+
+function otherData({ idempotencyKey }: Call): ToolError {
+  return toolError("conflict", `Call id "${idempotencyKey}" was used before with other data of the host`, {
+    next: "Give every call its own id, or name the user in `caller`.",
+  });
 }
 
 function nothing(): undefined {

@@ -6,7 +6,7 @@ import { createHaft } from "../runtime.ts";
 
 const outputSchema = z.object({ rows: z.array(z.string()), secret: z.string().optional() });
 
-function open(toModelOutput: (shown: never) => unknown, config: object = { outputSchema }) {
+function openTool(toModelOutput: (shown: never) => unknown, config: object = { outputSchema }) {
   const query = createTool({
     name: "query",
     description: "Queries.",
@@ -16,7 +16,11 @@ function open(toModelOutput: (shown: never) => unknown, config: object = { outpu
     toModelOutput,
     ...config,
   } as never);
-  const haft = createHaft({ tools: [query] });
+  return { query };
+}
+
+function open(toModelOutput: (shown: never) => unknown, config?: object) {
+  const haft = createHaft({ tools: [openTool(toModelOutput, config).query] });
   return { haft, run: (n = 2) => haft.execute("query", { n }, { id: "c" }) };
 }
 
@@ -83,6 +87,48 @@ describe("toModelOutput", () => {
     }).run();
     expect(thrown.status).toBe("failed");
     expect(calls).toBe(0);
+  });
+
+  test.each([
+    ["output that is not plain data", () => ({ secret: "s3cret", n: 1n })],
+    ["a failure that it reports", () => ({ content: "s3cret", error: { code: "failed", message: "No." } })],
+    ["a cycle", () => Object.assign({ secret: "s3cret" }, { self: globalThis })],
+  ])("does not let a model see the output of %s", async (_what, execute) => {
+    const result = await open(() => "safe", { execute }).run();
+    expect(result.status).toBe("failed");
+    expect(JSON.stringify([result.content, result.display, "error" in result && result.error])).not.toContain("s3cret");
+  });
+
+  test("does not let a model see what its schema quotes", async () => {
+    const outputSchema = { type: "object", properties: { card: { type: "string", pattern: "^x$" } } };
+    const result = await open(() => "safe", { outputSchema, execute: () => ({ card: "s3cret" }) }).run();
+    expect(result).toMatchObject({ status: "failed", error: { code: "bad_output" }, details: { card: "s3cret" } });
+    expect(JSON.stringify([result.content, result.display, "error" in result && result.error])).not.toContain("s3cret");
+  });
+
+  test("holds for programs that a model writes", async () => {
+    const { query } = openTool(() => "2 rows");
+    const haft = createHaft({ tools: [query], code: {} });
+    const result = await haft.execute("run_code", { code: "return await tools.query({ n: 2 })" });
+    expect(result.status).toBe("completed");
+    expect(textOf(result.content)).toContain("2 rows");
+    expect(JSON.stringify(result)).not.toContain("s3cret");
+  });
+
+  test("that throws something without a text ends nothing", async () => {
+    for (const thrown of [
+      Object.create(null),
+      {
+        toString: () => {
+          throw new Error("x");
+        },
+      },
+    ]) {
+      const result = await open((async () => {
+        throw thrown;
+      }) as never).run();
+      expect(result).toMatchObject({ status: "completed", details: { secret: "s3cret" } });
+    }
   });
 
   test("what it shows is bounded and recorded as any content", async () => {

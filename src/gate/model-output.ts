@@ -1,6 +1,6 @@
 import { type Call, toolOf } from "../core/call.ts";
 import { type Content, firstLine, isContentList, text, textOf } from "../core/content.ts";
-import { errorMessage, failureOf, type ToolFailure } from "../core/error.ts";
+import { errorMessage, failureOf, failureText, type ToolFailure } from "../core/error.ts";
 import { type CompletedResult, failed, type ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
@@ -14,9 +14,25 @@ export function showToModel(call: Call, result: CompletedResult): MaybePromise<T
   const apply = ({ content, failure }: ShownOutput): ToolResult =>
     failure
       ? { ...failed(call, failure), details: result.details }
-      : { ...result, content, display: firstLine(textOf(content)) };
+      : {
+          ...result,
+          content,
+          display: firstLine(textOf(content)),
+          metadata: { ...result.metadata, isForModel: true },
+        };
   const shown = shownOutput(tool, { toolCallId: call.id, input: call.input, output: result.details });
   return shown instanceof Promise ? shown.then(apply) : apply(shown);
+}
+
+/** A failure has the output for programs only, if the tool chooses what models get. */
+export function hideFromModel(call: Call, result: ToolResult): ToolResult {
+  if (result.status !== "failed" || !toolOf(call).toModelOutput) return result;
+  const { code, next } = result.error;
+  // Its message quotes the output.
+  const error =
+    code === "bad_output" ? failureOf(code, "The tool ran, but its output cannot be used", { next }) : result.error;
+  const shown = failureText(error);
+  return { ...result, error, content: [text(shown)], display: firstLine(shown) };
 }
 
 interface ShownOutput {

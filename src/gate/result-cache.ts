@@ -15,19 +15,22 @@ interface CachedResult {
 export class ResultCache {
   readonly #entries: BoundedMap<string, CachedResult>;
   readonly #clock: Clock;
+  readonly #isOff: boolean;
   /** The number of changing calls so far; and, for running calls, that number at their start. */
   #changes = 0;
   readonly #changesBefore = new WeakMap<Call, number>();
 
+  /** `capacity` 0: nothing is cached. */
   constructor(clock: Clock, capacity = 1000) {
     this.#clock = clock;
-    this.#entries = new BoundedMap(capacity);
+    this.#isOff = capacity === 0;
+    this.#entries = new BoundedMap(Math.max(1, capacity));
   }
 
   find(call: Call): ToolResult | undefined {
     const tool = toolOf(call);
     // A result that was made with data of the host may belong to these data.
-    if (!tool.cache || call.host !== undefined) return undefined;
+    if (!tool.cache || call.host !== undefined || this.#isOff) return undefined;
     const key = keyOf(call);
     const entry = this.#entries.get(key);
     if (entry && entry.until > this.#clock.monotonic()) return entry.result;
@@ -40,7 +43,7 @@ export class ResultCache {
   store(call: Call, result: ToolResult): void {
     const tool = toolOf(call);
     if (!tool.isReadOnly) return this.drop(call);
-    if (!tool.cache || result.status !== "completed" || result.metadata["known"] !== undefined) return;
+    if (!tool.cache || this.#isOff || result.status !== "completed" || result.metadata["known"] !== undefined) return;
     // Another call has changed something meanwhile: this result may be stale.
     if (this.#changesBefore.get(call) !== this.#changes) return;
     this.#entries.set(keyOf(call), {

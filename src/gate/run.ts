@@ -29,7 +29,7 @@ import {
   withoutRetry,
 } from "./stopped-call.ts";
 import { Deadline, type Deadlines, timeoutOf, type Timeouts } from "./timeouts.ts";
-import { showToModel } from "./model-output.ts";
+import { hideFromModel, showToModel } from "./model-output.ts";
 import { fromOutput } from "./tool-output.ts";
 
 /** Max generator steps without a pause, and max promises that resolve to another promise. */
@@ -148,7 +148,8 @@ function settle(call: GateCall, host: RunHost, succeeded: boolean): boolean {
   return false;
 }
 
-function conclude(call: GateCall, host: RunHost, result: ToolResult): void {
+function conclude(call: GateCall, host: RunHost, ended: ToolResult): void {
+  const result = hideFromModel(call, ended);
   if (!call.answered) finish(call, host, result);
   else host.settledLate(call, result.status === "completed", isUnknown(result) ? undefined : result);
 }
@@ -167,7 +168,7 @@ function checkOutput(call: GateCall, host: RunHost, schema: Schema, result: Comp
 function show(call: GateCall, host: RunHost, result: CompletedResult): void {
   const shown = showToModel(call, result);
   const end = (each: ToolResult): void => conclude(call, host, withoutRetry(call, each));
-  if (shown instanceof Promise) void shown.then(end);
+  if (shown instanceof Promise) void shown.then(end, (thrown: unknown) => end(fromThrown(call, thrown)));
   else end(shown);
 }
 

@@ -158,7 +158,8 @@ class PluginChild {
       if (!tool.toModelOutput || read.error || read.pending) return read;
       const { callId: toolCallId } = request.context;
       const { content, failure: error } = await shownOutput(tool, { toolCallId, input, output: read.details });
-      return { ...read, content, error, display: firstLine(textOf(content)) };
+      const metadata = { ...read.metadata, isForModel: true };
+      return { ...read, content, error, metadata, display: firstLine(textOf(content)) };
     } catch (thrown) {
       const isAbort = thrown !== undefined && thrown === context.stoppedBy;
       throw new Sent(isAbort ? { ...sendError(thrown), isAbort } : sendError(thrown));

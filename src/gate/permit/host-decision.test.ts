@@ -3,6 +3,7 @@ import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import type { HaftOptions } from "../../haft.ts";
 import { createHaft } from "../../runtime.ts";
+import { createFakeClock } from "../../testing/fake-clock.ts";
 
 const inputSchema = z.object({ amount: z.number() });
 
@@ -100,19 +101,63 @@ test("a function that fails, or gives something else, stops the call before its 
   }
 });
 
-test("it gets the call with its caller, mode and host data, and cannot change the input", async () => {
+test("it gets the call with its caller, mode and host data, and the input as the tool gets it", async () => {
   const seen: object[] = [];
   const { haft, runs } = open({
     decide({ input, ...call }) {
-      seen.push({ ...call, tool: call.tool.name });
-      (input as { amount: number }).amount = 5;
+      seen.push({ input, ...call, tool: call.tool.name });
+      expect(() => ((call.caller as { user: string }).user = "root")).toThrow(TypeError);
       return "allow";
     },
   });
   const caller = { user: "ann", session: "s" };
   await haft.execute("refund", { amount: 1 }, { caller, mode: "default", context: { tenant: "t" } });
   expect(runs).toEqual([1]);
-  expect(seen).toEqual([{ tool: "refund", caller: { ...caller, depth: 0 }, mode: "default", host: { tenant: "t" } }]);
+  expect(seen).toEqual([
+    { input: { amount: 1 }, tool: "refund", caller: { ...caller, depth: 0 }, mode: "default", host: { tenant: "t" } },
+  ]);
+});
+
+test("an instance that the schema made is judged as it is", async () => {
+  class Amount {
+    constructor(readonly value: number) {}
+    get isLarge(): boolean {
+      return this.value > 100;
+    }
+  }
+  const inputSchema = z.object({ amount: z.number().transform((value) => new Amount(value)) });
+  const { status } = open(
+    { decide: ({ input }) => ((input as { amount: Amount }).amount.isLarge ? "deny" : "allow") },
+    { inputSchema, execute: () => "done" },
+  );
+  expect([await status(500), await status(5)]).toEqual(["failed", "completed"]);
+});
+
+test("it has a time limit, and nothing that it has not judged comes from a cache", async () => {
+  const clock = createFakeClock();
+  const slow = createHaft({
+    clock,
+    decide: () => new Promise<never>(() => undefined),
+    tools: [createTool({ name: "look", description: "d", kind: "readonly", inputSchema: [], execute: () => 1 })],
+  });
+  const running = slow.execute("look");
+  await clock.advance(31_000);
+  expect(await running).toMatchObject({ status: "failed", error: { code: "timeout" } });
+  const cached = open(
+    { decide: ({ caller }) => (caller.task === "bad" ? "deny" : "allow") },
+    { kind: "readonly", cache: { ttlMs: 60_000 } },
+  );
+  expect(await cached.status(1, { caller: { task: "good" } })).toBe("completed");
+  expect(await cached.status(1, { caller: { task: "bad" } })).toBe("failed");
+});
+
+test("it sees the data that contextFor makes, also for built-in tools", async () => {
+  const haft = createHaft({
+    code: {},
+    contextFor: () => ({ blocked: true }),
+    decide: ({ host }) => ((host as { blocked?: boolean } | undefined)?.blocked ? "deny" : undefined),
+  });
+  expect(await haft.execute("run_code", { code: "return 1" })).toMatchObject({ error: { code: "denied" } });
 });
 
 test("explanations show what the host decides", async () => {

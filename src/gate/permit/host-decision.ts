@@ -1,13 +1,15 @@
-import { abortable, type Call, type Caller, type CallMode, toolOf, type Verdict } from "../../core/call.ts";
-import { errorMessage, toolError } from "../../core/error.ts";
+import { type Call, type Caller, type CallMode, toolOf, type Verdict } from "../../core/call.ts";
+import type { Clock } from "../../core/clock.ts";
+import { errorMessage, toolError, ToolError } from "../../core/error.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
+import { answerInTime } from "../tool-answers.ts";
 
 /** A call that `decide` of a runtime judges. Its input is valid. */
 export interface DecidableCall {
   /** The tool that the call resolved to. */
   readonly tool: AnyTool;
-  /** A copy of the validated input. */
+  /** The validated input, as the tool gets it. Do not change it. */
   readonly input: unknown;
   /** On whose behalf it is made. */
   readonly caller: Readonly<Partial<Caller>>;
@@ -36,17 +38,17 @@ const REASONS: Record<Decision, string> = {
 };
 
 /** The verdict of the host, or undefined. A function that fails stops the call before any effect. */
-export function hostVerdict(decide: Decide, call: Call): MaybePromise<Verdict | undefined> {
+export function hostVerdict(decide: Decide, call: Call, clock: Clock): MaybePromise<Verdict | undefined> {
   const { input, caller, host, options } = call;
   const decided = askHost(decide, { tool: toolOf(call), input, caller, mode: options.mode, host });
-  return decided instanceof Promise ? abortable(call, decided) : decided;
+  return decided instanceof Promise ? answerInTime(call, clock, decided) : decided;
 }
 
 export function askHost(decide: Decide, call: DecidableCall): MaybePromise<Verdict | undefined> {
   const { name } = call.tool;
   try {
-    // A copy: what it changes must not reach the tool.
-    const decided = decide({ ...call, input: structuredClone(call.input) });
+    // The input itself: a copy of an instance would be judged differently from what runs.
+    const decided = decide(Object.freeze({ ...call, caller: Object.freeze({ ...call.caller }) }));
     if (!(decided instanceof Promise)) return readDecision(decided, name);
     return decided.then(
       (answer) => readDecision(answer, name),
@@ -55,7 +57,7 @@ export function askHost(decide: Decide, call: DecidableCall): MaybePromise<Verdi
       },
     );
   } catch (thrown) {
-    throw broken(name, errorMessage(thrown), thrown);
+    throw thrown instanceof ToolError ? thrown : broken(name, errorMessage(thrown), thrown);
   }
 }
 

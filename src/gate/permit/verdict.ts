@@ -49,7 +49,7 @@ export function createJudge(options: JudgeOptions): Judge {
       const verdict = allowsAll(tool);
       if (verdict) return verdict;
     }
-    const byHost = decide && hostVerdict(decide, call);
+    const byHost = decide && hostVerdict(decide, call, clock);
     return byHost instanceof Promise ? byHost.then((verdict) => judgeRules(call, verdict)) : judgeRules(call, byHost);
   }
 

@@ -90,7 +90,7 @@ function inputShower(tools: readonly AnyTool[], nameOf: (shown: string) => strin
     if (of?.inputListeners) open.set(toolCallId, of.inputListeners);
     const listeners = open.get(toolCallId);
     const show = async (): Promise<void> => {
-      if (input !== undefined) await listeners?.onInputAvailable?.({ toolCallId, input });
+      if (input !== undefined) await listeners?.onInputAvailable?.({ toolCallId, input: structuredClone(input) });
       else if (delta === undefined) await listeners?.onInputStart?.({ toolCallId });
       else await listeners?.onInputDelta?.({ toolCallId, inputTextDelta: delta });
     };
