@@ -135,3 +135,13 @@ describe("readOutput", () => {
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
 });
+
+test("of too many blocks as many are kept as fit, and the call stays completed", () => {
+  const content = Array.from({ length: 50_001 }, (_, at) => ({ type: "text", text: `x${at}` }));
+  const read = readOutput({ content, details: { a: 1 } }, false);
+  expect(read.error).toBeUndefined();
+  expect(read.details).toEqual({ a: 1 });
+  expect(read.metadata?.["truncated"]).toBeDefined();
+  expect(read.content.length).toBeGreaterThan(1000);
+  expect(read.content.every((block) => block.type === "text" && typeof block.text === "string")).toBe(true);
+});

@@ -171,7 +171,9 @@ function readDetails(fields: Record<string, unknown>): { details: unknown; other
 function readToolOutput(fields: Record<string, unknown>): ReadOutput {
   const raw = fields["content"];
   const plainContent = toPlainData(typeof raw === "string" ? [text(raw)] : raw, MAX_CONTENT_TEXT_LENGTH);
-  const content = plainContent.value as Content[];
+  const blocks = plainContent.value as Content[];
+  // Of too many blocks, the last ones have lost their fields.
+  const content = plainContent.cuts.length === 0 ? blocks : blocks.filter((block) => isContentList([block]));
   const given = readDetails(fields);
   const details = toPlainData(given.details);
   const metadata = toPlainData({ ...given.others, ...asFields(fields["metadata"]) });
