@@ -342,7 +342,7 @@ describe("a server whose surroundings fail", () => {
   });
 
   test.runIf(process.platform === "linux")("answers with few descriptors, or refuses with 503, and stays", async () => {
-    const running = haft.start(["serve", "--port", "0", "--json"], { env: { HAFT_SERVER_TOKEN: token }, maxFiles: 64 });
+    const running = haft.start(["serve", "--port", "0", "--json"], { env: { HAFT_SERVER_TOKEN: token }, maxFiles: 96 });
     const [line] = await running.waitForOutput(/^\{.*\}\n/);
     const { url } = JSON.parse(line) as { url: string };
     const client = createClient({ url, token });
@@ -350,7 +350,7 @@ describe("a server whose surroundings fail", () => {
     // Connections that send nothing hold their descriptors, so the result does not depend on how fast either side is.
     const idle: Socket[] = [];
     const statuses: number[] = [];
-    while (!statuses.includes(503) && idle.length < 64) {
+    while (!statuses.includes(503) && idle.length < 96) {
       const socket = connect({ host: "127.0.0.1", port: Number(new URL(url).port) }).on("error", () => {});
       await Promise.race([once(socket, "connect"), once(socket, "close")]);
       idle.push(socket);
