@@ -655,13 +655,14 @@ function fingerprintOf(call: Call): string {
   return canonicalJson([tool.name, tool.version, call.sent ?? call.accepted]);
 }
 
-export function keyConflict(call: Call): ToolError {
+/** `differs`: what is not as before. */
+export function keyConflict(call: Call, differs = "another tool or other input"): ToolError {
   const { id, idempotencyKey: key = id, parent } = call;
   // Frameworks and nested calls have keys of their own, which contain the id that the caller knows.
   const isId = key === id || parent !== undefined || key.startsWith("[");
   const shown = isId ? `The call id "${id}"` : `The idempotency key "${key}"`;
   const next = `Use another ${isId ? "id" : "key"} for each call.`;
-  return toolError("conflict", `${shown} was used before with another tool or other input; nothing was run`, { next });
+  return toolError("conflict", `${shown} was used before with ${differs}; nothing was run`, { next });
 }
 
 export function unknownApproval(id: string): ToolError {

@@ -60,7 +60,7 @@ export interface StoredOptions {
    * caller has a session: models use the same ids in every conversation. `false` means no key.
    */
   idempotencyKey?: string | false;
-  /** It never runs without data of the host. The gate sets it if a call with such data continues later. */
+  /** It never runs without data of the host. The gate sets it if a call of a tool with a `contextSchema` continues later. */
   needsContext?: boolean;
   /** The time limit, capped by the runtime. */
   timeoutMs?: number;
@@ -503,7 +503,7 @@ const NO_OBJECTION: Verdict = { decision: "allow", by: "tool", reason: "No rule 
 
 /** It keeps its id, also a generated one: its second pass is recognized by it. */
 export function toCallData(call: Call): CallData {
-  const { name, version, idempotent } = toolOf(call);
+  const { name, version, idempotent, contextSchema } = toolOf(call);
   return {
     callId: call.id,
     toolName: name,
@@ -513,9 +513,9 @@ export function toCallData(call: Call): CallData {
     input: call.sent ?? call.accepted,
     caller: call.caller,
     options:
-      givenContext(call) === undefined
-        ? keptOptions(call.options)
-        : { ...keptOptions(call.options), needsContext: true },
+      contextSchema && givenContext(call) !== undefined
+        ? { ...keptOptions(call.options), needsContext: true }
+        : keptOptions(call.options),
     idempotencyKey: call.idempotencyKey,
     toolkit: call.scope && [...call.scope.names()],
     verdict: call.verdict ?? NO_OBJECTION,

@@ -219,9 +219,10 @@ describe("a call that goes on later", () => {
     await haft.shutdown();
   });
 
-  test("does not run without data if it was made with some, also if its tool has no schema", async () => {
+  test("does not run without data if it was made with some, also if the schema of its tool would take none", async () => {
     const seen: unknown[] = [];
-    const tool = made({ needsApproval: true }, (host) => seen.push(host));
+    const contextSchema = z.object({ tenant: z.string() }).optional();
+    const tool = made({ needsApproval: true, contextSchema }, (host) => seen.push(host));
     const calls = new MemoryCallStore();
     const first = createHaft({ tools: [tool], calls });
     const asked = await first.execute("later", {}, { context: { tenant: "a" } });
@@ -236,9 +237,12 @@ describe("a call that goes on later", () => {
   });
 
   test("gives its result to nobody with other data", async () => {
-    const tool = made({ kind: "write" }, (host) => `for ${(host as { tenant: string }).tenant}`);
+    const contextSchema = z.object({ tenant: z.string() });
+    const tool = made({ kind: "write", contextSchema }, (host) => `for ${(host as { tenant: string }).tenant}`);
     const haft = createHaft({ tools: [tool] });
-    const run = (tenant: string) => haft.execute("later", {}, { idempotencyKey: "k", context: { tenant } });
+    let requests = 0;
+    const run = (tenant: string) =>
+      haft.execute("later", {}, { idempotencyKey: "k", context: { tenant, request: ++requests } });
     expect((await run("a")).display).toBe("for a");
     expect((await run("a")).display).toBe("for a");
     expect(await run("b")).toMatchObject({ status: "failed", error: { code: "conflict" } });

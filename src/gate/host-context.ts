@@ -49,9 +49,12 @@ export function hostContext({ contextFor, forAll = false, clock }: HostContextOp
       const given = givenContext(call) ?? keptFor(call, kept);
       const { needsContext } = call.options;
       if (given === undefined && !needsContext && isUnused(tool)) return undefined;
-      if (given !== undefined && isWithOtherData(call, given, byKey)) withOther.add(call);
-      if (given !== undefined || !contextFor) return accept(call, tool, given);
-      return answerInTime(call, clock, made(contextFor, call, tool)).then((data) => accept(call, tool, data));
+      const take = (data: unknown): MaybePromise<undefined> =>
+        accept(call, tool, data, () => {
+          if (isWithOtherData(call, byKey)) withOther.add(call);
+        });
+      if (given !== undefined || !contextFor) return take(given);
+      return answerInTime(call, clock, made(contextFor, call, tool)).then(take);
     },
     leave(call, result) {
       const { secondPass } = call;
@@ -75,12 +78,16 @@ function keptFor(call: Call, kept: BoundedMap<string, unknown>): unknown {
   return undefined;
 }
 
-/** Two calls with one key are one call. The result of a call belongs to the data that it was made with. */
-function isWithOtherData(call: Call, given: unknown, byKey: BoundedMap<string, unknown>): boolean {
-  if (call.idempotencyKey === undefined || call.parent || call.secondPass) return false;
-  const key = callKey(call.caller, call.idempotencyKey);
-  if (byKey.get(key) !== undefined) return !isDeepStrictEqual(byKey.get(key), given);
-  byKey.set(key, given);
+/**
+ * Two calls with one key are one call. The result of a call belongs to the data that it was made with: those of the tool's
+ * schema. What else a framework passes is new for each request.
+ */
+function isWithOtherData(call: Call, byKey: BoundedMap<string, unknown>): boolean {
+  const { idempotencyKey, host } = call;
+  if (idempotencyKey === undefined || host === undefined || call.parent || call.secondPass) return false;
+  const key = callKey(call.caller, idempotencyKey);
+  if (byKey.get(key) !== undefined) return !isDeepStrictEqual(byKey.get(key), host);
+  byKey.set(key, host);
   return false;
 }
 
@@ -95,11 +102,18 @@ async function made(contextFor: ContextFor, { caller }: Call, tool: AnyTool): Pr
   }
 }
 
-function accept(call: CallIn<"context">, tool: AnyTool, data: unknown): MaybePromise<undefined> {
+function accept(
+  call: CallIn<"context">,
+  tool: AnyTool,
+  data: unknown,
+  onAccepted: () => void,
+): MaybePromise<undefined> {
   const { contextSchema } = tool;
   const take = (validation: Validation<unknown>): undefined => {
-    if (!validation.issues) call.host = validation.value;
-    else throw data === undefined ? missing(tool, call) : unfit(tool, validation.issues);
+    if (!validation.issues) {
+      call.host = validation.value;
+      if (contextSchema) onAccepted();
+    } else throw data === undefined ? missing(tool, call) : unfit(tool, validation.issues);
   };
   if (data === undefined && call.options.needsContext) throw missing(tool, call);
   if (!contextSchema) return take({ value: data });

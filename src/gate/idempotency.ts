@@ -73,19 +73,15 @@ class KnownStage implements Stage {
     if (isOpenJob ? !row.question : row.state === "waiting" || row.state === "approved") return undefined;
     if (!this.#calls.isSame(row, call)) return fromThrown(call, keyConflict(call));
     if (row.state === "ended") {
-      return this.#hasOtherData(call) ? fromThrown(call, otherData(call)) : endedResult(call, row);
+      return this.#hasOtherData(call)
+        ? fromThrown(call, keyConflict(call, "other data of the host"))
+        : endedResult(call, row);
     }
     if (isOpenJob) return repeatResult(call, storedResult(row), "replay");
     // A program that waits is continued here.
     if (row.state === "suspended") return undefined;
     return abortable(call, followRun(this.#calls, row)).then((now) => now && this.#answer(call, now));
   }
-}
-
-function otherData({ idempotencyKey }: Call): ToolError {
-  return toolError("conflict", `Call id "${idempotencyKey}" was used before with other data of the host`, {
-    next: "Give every call its own id, or name the user in `caller`.",
-  });
 }
 
 function nothing(): undefined {
