@@ -12,13 +12,13 @@ const schemas = specs.map(toZod);
 // Each returns a function that gives the definitions of all tools. What a library prepares beforehand is not timed.
 const converters = {
   async haft() {
-    const { createTool, ToolRegistry } = await importHaft();
-    const registry = new ToolRegistry();
+    const { createHaft, createTool } = await importHaft();
+    const haft = createHaft();
     const run = async () => "";
     specs.forEach(({ name, description }, i) => {
-      registry.register(createTool({ name, description, parameters: schemas[i], kind: "readonly", run }));
+      haft.register(createTool({ name, description, parameters: schemas[i], kind: "readonly", run }));
     });
-    return () => registry.toLLMTools();
+    return () => haft.tools.definitions();
   },
   async zod() {
     return () => schemas.map((schema) => z.toJSONSchema(schema, { io: "input" }));

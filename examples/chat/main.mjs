@@ -9,7 +9,10 @@ import { resolveAISDKApprovals, toAISDKTools } from "haft/formats";
 import { createModel } from "./model.mjs";
 import { bookFlight, bookings, findFlights } from "./travel.mjs";
 
-const toolkit = createHaft({ tools: [findFlights, bookFlight] }).toolkit("travel", ["find_flights", "book_flight"]);
+const toolkit = createHaft({ tools: [findFlights, bookFlight] }).tools.toolkit("travel", [
+  "find_flights",
+  "book_flight",
+]);
 const page = readFileSync(join(import.meta.dirname, "page.html"));
 /** The messages of each chat. They stay here, so a page cannot change what the model or a tool said. */
 const chats = new Map();
