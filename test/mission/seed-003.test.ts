@@ -593,7 +593,6 @@ describe("7. 特殊工具", () => {
       });
       expect(await haft.execute("pick_colour", {}, { id: "c1" })).toMatchObject({
         status: "pending",
-        success: false,
         pending: { kind: "client", id: "c1" },
         content: [{ type: "text", text: "Tool execution delegated to client" }],
       });
