@@ -236,6 +236,20 @@ describe("a call that goes on later", () => {
     expect(seen).toEqual([]);
   });
 
+  test("shares its question with nobody who has other data, but with a later request of its own", async () => {
+    const contextSchema = z.object({ tenant: z.string(), db: z.custom<() => void>() });
+    const tool = made({ needsApproval: true, contextSchema }, (host) => `for ${(host as { tenant: string }).tenant}`);
+    const haft = createHaft({ tools: [tool] });
+    const run = (tenant: string) =>
+      haft.execute("later", {}, { idempotencyKey: "k", context: { tenant, db: () => {} } });
+    const asked = await run("a");
+    if (asked.status !== "pending") throw new Error(asked.display);
+    expect(await run("b")).toMatchObject({ status: "failed", error: { code: "conflict" } });
+    expect(await run("a")).toMatchObject({ status: "pending", pending: { id: asked.pending.id } });
+    expect((await haft.approvals.approve(asked.pending.id)).display).toBe("for a");
+    expect((await run("a")).display).toBe("for a");
+  });
+
   test("gives its result to nobody with other data", async () => {
     const contextSchema = z.object({ tenant: z.string() });
     const tool = made({ kind: "write", contextSchema }, (host) => `for ${(host as { tenant: string }).tenant}`);

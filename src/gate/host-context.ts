@@ -79,16 +79,27 @@ function keptFor(call: Call, kept: BoundedMap<string, unknown>): unknown {
 }
 
 /**
- * Two calls with one key are one call. The result of a call belongs to the data that it was made with: those of the tool's
- * schema. What else a framework passes is new for each request.
+ * Two calls with one key are one call. Its question and its result belong to the data that it was made with: the plain values
+ * that the tool's schema names. Functions, connections and what else a framework passes are new for each request.
  */
 function isWithOtherData(call: Call, byKey: BoundedMap<string, unknown>): boolean {
   const { idempotencyKey, host } = call;
   if (idempotencyKey === undefined || host === undefined || call.parent || call.secondPass) return false;
   const key = callKey(call.caller, idempotencyKey);
-  if (byKey.get(key) !== undefined) return !isDeepStrictEqual(byKey.get(key), host);
-  byKey.set(key, host);
+  const plain = plainPart(host);
+  if (byKey.get(key) !== undefined) return !isDeepStrictEqual(byKey.get(key), plain);
+  byKey.set(key, plain);
   return false;
+}
+
+const MAX_DEPTH = 8;
+
+function plainPart(value: unknown, depth = 0): unknown {
+  if (typeof value === "function" || depth > MAX_DEPTH) return null;
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((each) => plainPart(each, depth + 1));
+  if (Object.getPrototypeOf(value) !== Object.prototype) return null;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, plainPart(each, depth + 1)]));
 }
 
 async function made(contextFor: ContextFor, { caller }: Call, tool: AnyTool): Promise<unknown> {

@@ -68,15 +68,13 @@ class KnownStage implements Stage {
   }
 
   #answer(call: Call, row: StoredCall): MaybePromise<ToolResult | undefined> {
+    // Also while the question is open: its yes is about the data of the first call.
+    if (this.#hasOtherData(call)) return fromThrown(call, keyConflict(call, "other data of the host"));
     const isOpenJob = row.job !== undefined && row.state !== "ended";
     // The permit stage joins a question that is open, or asks another one. A job that nobody was asked about is joined later.
     if (isOpenJob ? !row.question : row.state === "waiting" || row.state === "approved") return undefined;
     if (!this.#calls.isSame(row, call)) return fromThrown(call, keyConflict(call));
-    if (row.state === "ended") {
-      return this.#hasOtherData(call)
-        ? fromThrown(call, keyConflict(call, "other data of the host"))
-        : endedResult(call, row);
-    }
+    if (row.state === "ended") return endedResult(call, row);
     if (isOpenJob) return repeatResult(call, storedResult(row), "replay");
     // A program that waits is continued here.
     if (row.state === "suspended") return undefined;
