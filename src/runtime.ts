@@ -185,7 +185,9 @@ class Runtime {
     const context = hostContext({ contextFor, forAll: decide !== undefined, clock: this.clock });
     // A cached result is older than the host's judgement.
     const cache = new ResultCache(this.clock, decide ? 0 : undefined);
-    const idempotency = idempotencyStages(this.calls, cache, this.log, context.hasOtherData);
+    const { calls, log, registry } = this;
+    const { hasOtherData } = context;
+    const idempotency = idempotencyStages({ calls, cache, log, registry, hasOtherData, replayed: this.taint.replayed });
     this.admission = admit({ limits: this.#live.concurrency, clock: this.clock, deadlines });
     this.permission = this.#openPermission(hooks);
     this.programs = options.code && this.#openPrograms(options.code);
@@ -204,6 +206,7 @@ class Runtime {
         statistics,
         isContinued: (call) => this.calls.storedIdOf(call) !== undefined,
       }),
+      idleIf(idempotency.first, () => true),
       telemetry(this.clock),
       resolve(this.registry, this.shownTo(undefined)),
       visible(({ caller }) => this.layersFor(caller)),

@@ -135,7 +135,14 @@ export class Calls {
   }
 
   isSame(row: StoredCall, call: Call): boolean {
-    return row.fingerprint === this.#store.digest(fingerprintOf(call));
+    const { name, version } = toolOf(call);
+    return row.toolName === name && this.isSameInput(row, version, call.sent ?? call.accepted);
+  }
+
+  /** `version`: of the tool, which fingerprints of earlier versions of Haft contain. */
+  isSameInput({ fingerprint, toolName }: StoredCall, version: string | undefined, input: unknown): boolean {
+    const isOf = (facts: unknown[]): boolean => fingerprint === this.#store.digest(canonicalJson(facts));
+    return isOf([toolName, input]) || (version !== undefined && isOf([toolName, version, input]));
   }
 
   /** Oldest first. Of ended ones the last thousand. */
@@ -161,6 +168,7 @@ export class Calls {
         if (!row) throw unknownApproval(id);
         const left = until === undefined ? undefined : until - this.#clock.monotonic();
         if (isDone(row) || (left !== undefined && left <= 0)) return row;
+        if (this.#watch.isClosed) throw notWaiting(row);
         const untilDeadline = isUnstarted(row) ? this.#deadlines.remaining(row) : undefined;
         await listener.next({ maxMs: smaller(left, untilDeadline), signal });
       } finally {
@@ -284,9 +292,9 @@ export class Calls {
     return { ...result, completedAt, durationMs: Math.max(0, completedAt - result.startedAt) };
   }
 
-  /** This process ends before the tool began: another one may start the call. */
-  giveBack(row: StoredCall): Promise<StoredCall | undefined> {
-    return this.#change(row.id, giveBack(this.#store.processId, row.epoch));
+  /** The tool did nothing. `result`: of this try, after which only a call with the same id starts it again. */
+  giveBack(row: StoredCall, result?: ToolResult): Promise<StoredCall | undefined> {
+    return this.#change(row.id, giveBack(this.#store.processId, row.epoch, result));
   }
 
   /** Inserts the row of a program without a key: another process may have to continue it. */
@@ -409,7 +417,7 @@ export class Calls {
     for (const row of await this.#store.unfinished()) {
       const now = await this.settleLost(await this.#seen(row));
       // Workers take jobs.
-      if (now.state === "approved" && !now.job && !(await this.isHeldElsewhere(now))) found.push(now);
+      if (now.state === "approved" && !now.job && !now.result && !(await this.isHeldElsewhere(now))) found.push(now);
     }
     await this.#prune();
     return found;
@@ -441,8 +449,13 @@ export class Calls {
     return this.#live.get(id);
   }
 
+  /** Those who wait for a row learn that this process does not wait any longer. */
   close(): void {
     this.#watch.close();
+  }
+
+  get isClosed(): boolean {
+    return this.#watch.isClosed;
   }
 
   async #insertQuestion(row: StoredCall, call: Call): Promise<StoredCall | { full: number }> {
@@ -651,8 +664,7 @@ function keyOf({ caller, idempotencyKey }: Call): string | undefined {
 
 /** Of the input as it was sent: a schema may turn it into an instance that looks like any other. */
 function fingerprintOf(call: Call): string {
-  const tool = toolOf(call);
-  return canonicalJson([tool.name, tool.version, call.sent ?? call.accepted]);
+  return canonicalJson([toolOf(call).name, call.sent ?? call.accepted]);
 }
 
 /** `differs`: what is not as before. */
@@ -667,6 +679,14 @@ export function keyConflict(call: Call, differs = "another tool or other input")
 
 export function unknownApproval(id: string): ToolError {
   return toolError("invalid_input", `There is no approval "${id}"`, { next: "List the pending approvals." });
+}
+
+/** The runtime shuts down. */
+function notWaiting({ id, state }: StoredCall): ToolError {
+  const now = state === "waiting" ? "is still open" : state === "approved" ? "is approved" : "runs";
+  return toolError("shutdown", `The runtime is shutting down and no longer waits for ${id}, which ${now}`, {
+    next: "It goes on in another process, or when this one is back: ask for it by its id.",
+  });
 }
 
 function isUnstarted({ state }: StoredCall): boolean {

@@ -215,7 +215,7 @@ export function claim(me: string, isExpired: IsExpired, deadHolder?: string): Tr
   return (row, now) => {
     if (row.state !== "approved" || isExpired(row) || !mayClaim(row, me, now, deadHolder)) return undefined;
     if (row.job && (row.holder !== me || row.job.cancel)) return undefined;
-    return { state: "running", owner: me, epoch: row.epoch + 1, begunAt: now, holder: undefined };
+    return { state: "running", owner: me, epoch: row.epoch + 1, begunAt: now, holder: undefined, result: undefined };
   };
 }
 
@@ -239,12 +239,12 @@ export function end(
   };
 }
 
-/** Its owner has not begun it and ends: another process may start it. */
-export function giveBack(me: string, epoch: number): Transition {
+/** Its owner has done nothing: another process may start it, or after a `result` the next call with its id. */
+export function giveBack(me: string, epoch: number, result?: ToolResult): Transition {
   return (row, now) => {
     if (!isRunBy(row, me, epoch)) return undefined;
     const deadline = Math.max(row.deadline ?? 0, now + MIN_USE_MS);
-    return { state: "approved", owner: undefined, epoch: epoch - 1, begunAt: undefined, deadline };
+    return { state: "approved", owner: undefined, epoch: epoch - 1, begunAt: undefined, deadline, result };
   };
 }
 

@@ -94,6 +94,8 @@ export interface ToolErrorOptions {
   /** What the reader should do next. */
   next?: string;
   data?: unknown;
+  /** The tool has done nothing: the same call id can be used again, and an approval stays usable. */
+  nothingDone?: boolean;
 }
 
 /** Marks errors of every copy of Haft in this process. */
@@ -119,6 +121,8 @@ export class ToolError extends Error {
   readonly next?: string;
   /** Further facts for programs. */
   readonly data?: unknown;
+  /** Whether the tool says that it has done nothing. */
+  readonly nothingDone?: boolean;
 
   constructor(
     /** The tool that failed. */
@@ -133,6 +137,7 @@ export class ToolError extends Error {
     this.summary = message;
     if (options.next) this.next = options.next;
     if (options.data !== undefined) this.data = options.data;
+    if (options.nothingDone) this.nothingDone = true;
   }
 }
 
@@ -140,11 +145,12 @@ export class ToolError extends Error {
 export function toolError(
   code: ErrorCode,
   message: string,
-  { next, data, cause }: { next?: string; data?: unknown; cause?: unknown } = {},
+  { cause, ...options }: Omit<ToolErrorOptions, "code"> & { cause?: unknown } = {},
 ): ToolError {
+  const { next, ...facts } = options;
   const { actor } = isErrorCode(code) ? ERROR_CODES[code] : ERROR_CODES.failed;
-  if (actor === "policy") return new ToolPermissionError("", message, next, code, { data, cause });
-  return new ToolError("", message, cause, { code, next, data });
+  if (actor === "policy") return new ToolPermissionError("", message, next, code, { ...facts, cause });
+  return new ToolError("", message, cause, { ...options, code });
 }
 
 /** No tool has this name. */
@@ -186,13 +192,14 @@ export class ToolPermissionError extends ToolError {
     message?: string,
     next?: string,
     code: ErrorCode = "denied",
-    { data, cause }: { data?: unknown; cause?: unknown } = {},
+    { data, cause, nothingDone }: Pick<ToolErrorOptions, "data" | "nothingDone"> & { cause?: unknown } = {},
   ) {
     const text = message ?? toolName;
     super(message === undefined ? "" : toolName, text.startsWith(REFUSED) ? text : REFUSED + text, cause, {
       code,
       next,
       data,
+      nothingDone,
     });
     this.name = "ToolPermissionError";
   }

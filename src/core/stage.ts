@@ -11,6 +11,8 @@ import type { AnyTool } from "./tool.ts";
  */
 export interface Stage extends StageHooks {
   readonly name: string;
+  /** Also entered by a call that is aborted already. Only for stages after the first one, without others between. */
+  readonly isAlwaysEntered?: boolean;
   /**
    * What the stage has to do for plain calls of this tool: calls without options that no other call makes. Undefined if that is
    * not known before such a call; then it passes every stage whole. Applies until a counter of `changes` increases. Default: everything.

@@ -10,7 +10,7 @@ export interface CallPlan {
   readonly leaveHooks: readonly { at: number; leave: NonNullable<StageHooks["leave"]> }[];
   /** Stages before the first `enter` count as entered. */
   readonly passedFirst: number;
-  /** How many of the first `enter` functions run even if the call is aborted: the one that records the call, if it has one. */
+  /** How many of the first `enter` functions run even if the call is aborted: those that record it and look up its id. */
   readonly alwaysEntered: number;
   readonly endedHooks: readonly NonNullable<StageHooks["ended"]>[];
   readonly aroundHooks: readonly NonNullable<StageHooks["around"]>[];
@@ -30,8 +30,8 @@ export class CallPlans {
   readonly #stages: readonly Stage[];
   readonly #registry: ToolRegistry;
   readonly #changes: readonly ChangeCounter[];
-  /** The first stage that has something to do before the tool: it records the call. */
-  readonly #firstEntered: number;
+  /** The first stage that has something to do before the tool, and those after it that say so. */
+  readonly #alwaysEntered: ReadonlySet<number>;
   readonly #plans = new Map<unknown, CallPlan>();
   #revision = -1;
 
@@ -39,7 +39,8 @@ export class CallPlans {
     this.#registry = registry;
     this.#stages = stages;
     this.#changes = stages.flatMap(({ changes }) => changes ?? []);
-    this.#firstEntered = stages.findIndex(({ enter }) => enter);
+    const first = stages.findIndex(({ enter }) => enter);
+    this.#alwaysEntered = new Set(stages.flatMap((stage, at) => (at === first || stage.isAlwaysEntered ? [at] : [])));
     this.whole = this.#planOf(stages.map((stage) => hooksOf(stage)));
   }
 
@@ -82,7 +83,7 @@ export class CallPlans {
         return enter ? [{ enter, passes: (next < 0 ? stages.length : next) - 1 }] : [];
       }),
       passedFirst: (first < 0 ? stages.length : first) - 1,
-      alwaysEntered: stages[this.#firstEntered]?.enter ? 1 : 0,
+      alwaysEntered: stages.filter(({ enter }, at) => enter && this.#alwaysEntered.has(at)).length,
       leaveHooks: stages.flatMap(({ leave }, at) => (leave ? [{ at, leave }] : [])),
       endedHooks: stages.flatMap(({ ended }) => ended ?? []),
       aroundHooks: stages.flatMap(({ around }) => around ?? []),

@@ -85,6 +85,8 @@ export class GateCall implements Call {
   /** Set when the running tool was asked to stop: how long its own answer is waited for. */
   grace: Deadline | undefined = undefined;
   hasNestedEffects = false;
+  /** The tool ended with an error that says so. */
+  hasDoneNothing = false;
   budget: CallBudget | undefined = undefined;
   /** Answered as `unknown_outcome`: the result of the tool, if it comes, replaces that. */
   isOutcomeUnknown = false;
@@ -150,7 +152,7 @@ export class GateCall implements Call {
   }
 
   get began(): boolean {
-    return this.running !== undefined;
+    return this.running !== undefined && !this.hasDoneNothing;
   }
 
   get idempotencyKey(): string | undefined {

@@ -3,10 +3,13 @@ import { type Calls, callKey, keyConflict } from "../calls/calls.ts";
 import { cancelledJob } from "../calls/job.ts";
 import type { StoredCall } from "../calls/stored-call.ts";
 import { outcomeOf, refusalOf, storedResult } from "../calls/stored-result.ts";
-import { abortable, type Call, type SecondPass, toolOf } from "../core/call.ts";
+import { abortable, type Call, type CallIn, type SecondPass, toolOf } from "../core/call.ts";
 import { toolError, type ToolError } from "../core/error.ts";
+import { parseJson } from "../core/parse-json.ts";
 import { failed, fromThrown, type PendingResult, type ToolResult } from "../core/result.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
+import type { ToolRegistry } from "../core/registry.ts";
+import type { AnyTool } from "../core/tool.ts";
 import type { CallLog } from "./audit-log.ts";
 import { writeAhead } from "./record.ts";
 import type { ResultCache } from "./result-cache.ts";
@@ -15,40 +18,149 @@ import type { ResultCache } from "./result-cache.ts";
 const LIVENESS_MS = 500;
 
 /**
- * `known` answers a call that was made before. `claim` takes what was approved or queued for this process. `begin` is the
- * last stage before the tool: it writes the call's row and the log's entry, together. Permission is between the first two: a
- * known result needs none, and nothing is claimed that may still be refused.
+ * `first` looks up the id of a call and answers it from its row, before anything else is looked at; `known` does so for what
+ * `first` cannot compare, and answers from the cache. `claim` takes what was approved or queued for this process. `begin` is the
+ * last stage before the tool: it writes the call's row and the log's entry, together. Permission is between `known` and
+ * `claim`: a known result needs none, and nothing is claimed that may still be refused.
  */
-export function idempotencyStages(
-  calls: Calls,
-  cache: ResultCache,
-  log: CallLog,
-  hasOtherData: (call: Call) => boolean = () => false,
-): { known: Stage; claim: Stage; begin: Stage } {
+export function idempotencyStages(options: IdempotencyOptions): {
+  first: Stage;
+  known: Stage;
+  claim: Stage;
+  begin: Stage;
+} {
+  const { calls, log } = options;
   const claim = new ClaimStage(calls, log);
-  return { known: new KnownStage(calls, cache, hasOtherData), claim, begin: writeAhead((call) => claim.begin(call)) };
+  const rows = new WeakMap<Call, FoundRow>();
+  return {
+    first: new FirstStage(options, rows),
+    known: new KnownStage(options, rows),
+    claim,
+    begin: writeAhead((call) => claim.begin(call)),
+  };
+}
+
+interface IdempotencyOptions {
+  calls: Calls;
+  cache: ResultCache;
+  log: CallLog;
+  registry: Pick<ToolRegistry, "get">;
+  /** Whether an earlier call with the same key had other data of the host. */
+  hasOtherData?(call: Call): boolean;
+  /** Labels a result for which most stages are not entered. */
+  replayed?(call: Call, result: ToolResult): MaybePromise<ToolResult>;
+}
+
+/** The row of an earlier call with the same key. */
+interface FoundRow {
+  row: StoredCall;
+  /** Whether the earlier call is known to be the same. Otherwise that is compared once the input was read. */
+  isSame: boolean;
+}
+
+/**
+ * Whoever repeats an id learns what became of it, also if the tool is gone, its process cannot start or the policy has changed
+ * since. And a call whose row goes on without it is never told to call again.
+ */
+class FirstStage implements Stage {
+  readonly name = "first";
+  /** A call that comes during a shutdown may be one that goes on. */
+  readonly isAlwaysEntered = true;
+  readonly #calls: Calls;
+  readonly #options: IdempotencyOptions;
+  readonly #rows: WeakMap<Call, FoundRow>;
+
+  constructor(options: IdempotencyOptions, rows: WeakMap<Call, FoundRow>) {
+    this.#calls = options.calls;
+    this.#options = options;
+    this.#rows = rows;
+  }
+
+  enter(call: Call): MaybePromise<ToolResult | undefined> {
+    // The run of a stored call, of a job or of a program has its row already.
+    if (call.idempotencyKey === undefined || call.secondPass || this.#calls.storedIdOf(call) !== undefined)
+      return undefined;
+    const tool = call.tool ?? (call.scope ?? this.#options.registry).get(call.requestedName);
+    if (isReadOnly(call, tool)) return undefined;
+    const row = this.#calls.find(callKey(call.caller, call.idempotencyKey));
+    if (row instanceof Promise) return row.then((found) => found && this.#answer(call, found, tool));
+    return row && this.#answer(call, row, tool);
+  }
+
+  leave(call: Call, result: ToolResult): MaybePromise<ToolResult> {
+    if (result.status !== "failed" || !result.error.retryable || call.began || call.secondPass) return result;
+    const found = this.#rows.get(call);
+    const stored = this.#calls.storedIdOf(call);
+    const isStop = result.error.code === "shutdown";
+    // Who approves a call learns why it does not start here.
+    const own = stored === undefined ? call.verdict?.approvalId : isStop ? stored : undefined;
+    const id = own ?? (found?.isSame ? found.row.id : undefined);
+    if (id === undefined) return result;
+    // Without the store nobody knows more than the result says.
+    return this.#calls.get(id).then(
+      (row) => (row ? instead(call, row, result) : result),
+      () => result,
+    );
+  }
+
+  #answer(call: Call, row: StoredCall, tool: AnyTool | undefined): MaybePromise<ToolResult | undefined> {
+    const isNamed = tool
+      ? tool.redirect === undefined && tool.name === row.toolName
+      : call.requestedName === row.toolName;
+    const found = { row, isSame: isNamed && this.#calls.isSameInput(row, tool?.version, readInput(call.input)) };
+    this.#rows.set(call, found);
+    // Its data of the host are compared later.
+    if (!found.isSame || tool?.contextSchema) return undefined;
+    if (row.state === "running" && !row.job)
+      return abortable(call, followRun(this.#calls, row)).then((now) => now && this.#ended(call, now, tool));
+    return this.#ended(call, row, tool);
+  }
+
+  #ended(call: CallIn<"resolve">, row: StoredCall, tool: AnyTool | undefined): MaybePromise<ToolResult | undefined> {
+    if (row.state !== "ended") return undefined;
+    call.tool ??= tool;
+    const result = endedResult(call, row);
+    return result && (this.#options.replayed?.(call, result) ?? result);
+  }
+}
+
+/** What a call gets that could not go on here, if its row does, or has ended. */
+function instead(call: Call, row: StoredCall, result: ToolResult): ToolResult {
+  // Given back by a try that did nothing: nobody tries again before the next call with this id.
+  if (row.state === "approved" && row.result) return result;
+  if (row.state === "ended") return row.result ? repeatResult(call, row.result, "replay") : result;
+  return { ...storedResult(row), callId: call.id, startedAt: call.startedAt };
+}
+
+/** The input as `validate` reads it; undefined if it refuses it. */
+function readInput(input: unknown): unknown {
+  try {
+    return typeof input === "string" ? parseJson(input) : input;
+  } catch {
+    return undefined;
+  }
 }
 
 class KnownStage implements Stage {
   readonly name = "known";
   readonly #calls: Calls;
   readonly #cache: ResultCache;
-  readonly #hasOtherData: (call: Call) => boolean;
+  readonly #rows: WeakMap<Call, FoundRow>;
+  readonly #hasOtherData: IdempotencyOptions["hasOtherData"];
 
-  constructor(calls: Calls, cache: ResultCache, hasOtherData: (call: Call) => boolean) {
+  constructor({ calls, cache, hasOtherData }: IdempotencyOptions, rows: WeakMap<Call, FoundRow>) {
     this.#calls = calls;
     this.#cache = cache;
+    this.#rows = rows;
     this.#hasOtherData = hasOtherData;
   }
 
   enter(call: Call): MaybePromise<ToolResult | undefined> {
     const cached = this.#cache.find(call);
     if (cached) return repeatResult(call, cached, "cache");
-    const key = keyOf(call);
-    // The run of a stored call, of a job or of a program has its row already.
-    const hasRow = this.#calls.storedIdOf(call) !== undefined || isJob(call) || isContinued(call);
-    if (key === undefined || hasRow) return undefined;
-    const row = this.#calls.find(key);
+    // If there was none then, `begin` and the question find one that was written since.
+    const key = this.#rows.has(call) ? keyOf(call) : undefined;
+    const row = key === undefined ? undefined : this.#calls.find(key);
     if (row instanceof Promise) return row.then((found) => found && this.#answer(call, found));
     return row && this.#answer(call, row);
   }
@@ -69,7 +181,7 @@ class KnownStage implements Stage {
 
   #answer(call: Call, row: StoredCall): MaybePromise<ToolResult | undefined> {
     // Also while the question is open: its yes is about the data of the first call.
-    if (this.#hasOtherData(call)) return fromThrown(call, keyConflict(call, "other data of the host"));
+    if (this.#hasOtherData?.(call)) return fromThrown(call, keyConflict(call, "other data of the host"));
     const isOpenJob = row.job !== undefined && row.state !== "ended";
     // The permit stage joins a question that is open, or asks another one. A job that nobody was asked about is joined later.
     if (isOpenJob ? !row.question : row.state === "waiting" || row.state === "approved") return undefined;
@@ -162,18 +274,21 @@ class ClaimStage implements Stage {
   leave(call: Call, result: ToolResult): MaybePromise<ToolResult> {
     const started = StartedCall.of(call);
     if (!started) return result;
+    // A program that was stopped with its process continues in another one.
+    const waiting = waitingProgram(started.row, result);
+    const answer = waiting ? { ...waiting, callId: call.id, startedAt: call.startedAt } : result;
     try {
       const written = this.#end(call, started, result);
       // What happened has happened, also if that cannot be written now.
       if (written instanceof Promise)
         return written.then(
-          () => result,
-          () => result,
+          () => answer,
+          () => answer,
         );
     } catch {
       // As above: `Calls` writes it later.
     }
-    return result;
+    return answer;
   }
 
   ended(call: Call): void {
@@ -297,7 +412,9 @@ export function endAsked(
   result: ToolResult,
   entry?: ChangeEntry,
 ): MaybePromise<StoredCall | undefined> {
-  if (isStopped(result) && !call.began) return calls.giveBack(row);
+  // Another process runs it. After another failure that passes, the next call with this id does.
+  const isPassing = result.status === "failed" && result.error.retryable;
+  if (isPassing && !call.began) return calls.giveBack(row, isStopped(result) ? undefined : result);
   return calls.end(row, { outcome: outcomeOf(result), result, releasesKey: !isFinal(call, result) }, entry);
 }
 
@@ -341,7 +458,7 @@ async function followRun(calls: Calls, row: StoredCall): Promise<StoredCall | un
 
 /** What a call gets that was made before. Undefined if it may run again: its outcome is unknown, and that does no harm. */
 function endedResult(call: Call, row: StoredCall): ToolResult | undefined {
-  if (row.outcome === "unknown" && toolOf(call).idempotent) return undefined;
+  if (row.outcome === "unknown" && (call.tool?.idempotent ?? row.repeatable)) return undefined;
   if (row.result) return repeatResult(call, row.result, "replay");
   return row.outcome === undefined ? undefined : failed(call, refusalOf(row));
 }
@@ -354,9 +471,14 @@ export function repeatResult(call: Call, result: ToolResult, how: "replay" | "ca
   return structuredClone(again);
 }
 
+/** Whether it has no row: see `keyOf`. */
+function isReadOnly({ parent }: Call, tool: AnyTool | undefined): boolean {
+  return tool?.isReadOnly === true && !tool.redirect && !parent;
+}
+
 /** Reading again does no harm, so a read-only call has no row. A step of a program has one: it must not change. */
 function keyOf(call: Call): string | undefined {
-  if (call.tool?.isReadOnly && !call.parent) return undefined;
+  if (isReadOnly(call, call.tool)) return undefined;
   return call.idempotencyKey === undefined ? undefined : callKey(call.caller, call.idempotencyKey);
 }
 

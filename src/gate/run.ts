@@ -10,7 +10,7 @@ import {
 } from "../core/call.ts";
 import { keysOf, unknownKey } from "../core/options.ts";
 import type { Clock } from "../core/clock.ts";
-import { failureOf, toolError, type ToolError } from "../core/error.ts";
+import { failureOf, toolError, ToolError } from "../core/error.ts";
 import { callEvent, type EventEmitter, type Update } from "../core/events.ts";
 import { toPlainData } from "../core/json.ts";
 import { type CompletedResult, failed, fromThrown, type ToolResult } from "../core/result.ts";
@@ -134,8 +134,18 @@ function succeed(call: GateCall, host: RunHost, value: unknown): void {
 
 function fail(call: GateCall, host: RunHost, thrown: unknown): void {
   if (!settle(call, host, false)) return;
+  call.hasDoneNothing = saysNothingDone(thrown) && !call.hasNestedEffects;
   const result = call.aborted ? thrownAfterStop(call, call.aborted, thrown) : fromThrown(call, thrown);
   conclude(call, host, withoutRetry(call, result));
+}
+
+function saysNothingDone(thrown: unknown): boolean {
+  try {
+    return thrown instanceof ToolError && thrown.nothingDone === true;
+  } catch {
+    // A proxy that cannot be looked at.
+    return false;
+  }
 }
 
 /** The tool's code has ended. Returns whether its outcome still matters to anyone. */

@@ -1,3 +1,4 @@
+import { toolError, type ToolError } from "../core/error.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { AuditWords } from "./audit/audit-words.ts";
 
@@ -135,4 +136,11 @@ function invalidReason(value: unknown): string | undefined {
   }
   if (value === null || value instanceof Uint8Array) return undefined;
   return value === undefined ? "undefined; a missing value is null" : `a value of type ${typeof value}`;
+}
+
+/** Of a statement after the store was closed. */
+export function closedStore(): ToolError {
+  return toolError("shutdown", "The runtime has shut down and its store is closed; nothing was written", {
+    next: "Use the id of the call or approval when it runs again.",
+  });
 }

@@ -41,14 +41,19 @@ export function openGate({
   const events = new EventEmitter();
   const registry = new ToolRegistry({ events });
   const calls = new Calls({ clock, store: store.calls, ...more });
-  const { known, claim, begin } = idempotencyStages(calls, new ResultCache(clock), new MemoryCallLog());
+  const log = new MemoryCallLog();
+  const { first, known, claim, begin } = idempotencyStages({ calls, cache: new ResultCache(clock), log, registry });
   const contextFor: PermitOptions["contextFor"] = (call) => gate.contextFor(call);
   const permission = new Permit({ calls, clock, events, contextFor, ...turned });
-  const gate: Executor = new Executor(registry, [resolve(registry), validate(), known, permission, claim, begin], {
-    workspace: folder,
-    clock,
-    events,
-  });
+  const gate: Executor = new Executor(
+    registry,
+    [first, resolve(registry), validate(), known, permission, claim, begin],
+    {
+      workspace: folder,
+      clock,
+      events,
+    },
+  );
   for (const tool of tools) registry.register(tool);
   const runner = new StoredCallRunner({ calls, registry, gate, folder });
   const approvals = new Approvals(calls, runner);

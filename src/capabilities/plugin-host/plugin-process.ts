@@ -375,7 +375,7 @@ export class PluginProcess {
     const what = this.#describe(ended);
     if (begunAt === undefined) return this.#unavailable(`The ${what}`, `${name} had not begun.`);
     if ((kind === "readonly" || idempotent) && !hasNestedCalls)
-      return this.#unavailable(`The ${what}`, "Call it again.");
+      return this.#unavailable(`The ${what}`, "Call it again.", false);
     const message = `It is not known whether ${name} took effect: while it ran, the ${what}`;
     return toolError("unknown_outcome", message, {
       next: "Check its effect before you call it again.",
@@ -383,8 +383,8 @@ export class PluginProcess {
     });
   }
 
-  #unavailable(message: string, next: string): ToolError {
-    return toolError("unavailable", message, { next, data: { plugin: this.#loaded.manifest.id } });
+  #unavailable(message: string, next: string, nothingDone = true): ToolError {
+    return toolError("unavailable", message, { next, data: { plugin: this.#loaded.manifest.id }, nothingDone });
   }
 }
 

@@ -54,13 +54,33 @@ export class StoredCallRunner {
     return { row: await calls.answer(id, answer), wasHeld };
   }
 
-  /** The result of the call once it has ended. Runs the call if it is approved and no live process waits for it. */
-  async follow(id: string, { signal, onUpdate, holdMs = 0 }: FollowOptions = {}): Promise<ToolResult> {
+  /**
+   * The result of the call once it has ended; `pending` if this runtime is closed first. Runs the call if it is approved and no
+   * live process waits for it.
+   */
+  async follow(id: string, options: FollowOptions = {}): Promise<ToolResult> {
+    const { calls } = this.#options;
+    const last: { row?: StoredCall } = {};
+    try {
+      return await this.#follow(id, options, last);
+    } catch (error) {
+      if (calls.isClosed && last.row) return storedResult(last.row);
+      throw error;
+    }
+  }
+
+  /** `last`: the row as it was last read. */
+  async #follow(
+    id: string,
+    { signal, onUpdate, holdMs = 0 }: FollowOptions,
+    last: { row?: StoredCall },
+  ): Promise<ToolResult> {
     const { calls } = this.#options;
     let row = await calls.get(id);
     if (!row?.question) throw unknownApproval(id);
     if (holdMs > 0 && row.state !== "ended") row = await calls.hold(row, holdMs);
     for (;;) {
+      last.row = row;
       // Workers run jobs.
       if (row.state === "ended" || row.state === "suspended" || row.job) return storedResult(row);
       if (row.state === "running") row = await calls.settleLost(row);

@@ -56,12 +56,14 @@ function stage(options: Partial<TaintOptions> = {}, tools: Iterable<AnyTool> = O
       throw toolError("approval_denied", verdict.reason);
     },
   };
-  const { known, claim, begin } = idempotencyStages(
-    new Calls({ clock: systemClock }),
-    new ResultCache(systemClock),
-    new MemoryCallLog(),
-  );
-  const stages = [resolve(registry), validate(), taint.stage, known, held, claim, begin];
+  const { first, known, claim, begin } = idempotencyStages({
+    calls: new Calls({ clock: systemClock }),
+    cache: new ResultCache(systemClock),
+    log: new MemoryCallLog(),
+    registry,
+    replayed: taint.replayed,
+  });
+  const stages = [first, resolve(registry), validate(), taint.stage, known, held, claim, begin];
   const executor = new Executor(registry, stages, { workspace: "." });
   const execute = (name: string, caller: Partial<Caller> = { session: "s" }, more: CallOptions = {}) =>
     executor.execute(name, {}, { caller, ...more });

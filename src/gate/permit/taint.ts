@@ -29,6 +29,8 @@ export interface Taint {
   verdictOf(call: Call): MaybePromise<Verdict | undefined>;
   /** Whether the session of this call, or one of its parents, has read untrusted text before. True if that cannot be read. */
   hasReadUntrusted(call: Call): MaybePromise<boolean>;
+  /** Labels a result that was answered from its row. If the tool is gone, nobody knows what it brings. */
+  replayed(call: Call, result: ToolResult): MaybePromise<ToolResult>;
   /** Copies the labels of one session to another: to a child at its start, to a parent when it gets the answer. */
   share(from: string, to: string): Promise<void>;
 }
@@ -52,13 +54,16 @@ export function createTaint({ store = new MemoryTaintStore(), labels: given = {}
       return canLabel(tool) ? { leave: this.leave } : {};
     },
     leave(call, result) {
-      if (!canLabel(toolOf(call)) || !hasEntered(call, result)) return result;
-      const labels = labelsOfCall(call, given, result);
-      if (labels.length === 0) return result;
-      const brought = (["untrusted_input", "sensitive_data"] as const).filter((label) => labels.includes(label));
-      return brought.length === 0 ? result : remember(call, result, brought);
+      return canLabel(toolOf(call)) ? label(call, result, () => labelsOfCall(call, given, result)) : result;
     },
   };
+
+  function label(call: Call, result: ToolResult, labels: () => readonly string[]): MaybePromise<ToolResult> {
+    if (!hasEntered(call, result)) return result;
+    const found = labels();
+    const brought = BROUGHT.filter((each) => found.includes(each));
+    return brought.length === 0 ? result : remember(call, result, brought);
+  }
 
   return {
     stage,
@@ -86,6 +91,8 @@ export function createTaint({ store = new MemoryTaintStore(), labels: given = {}
         return true;
       }
     },
+    replayed: (call, result) =>
+      call.tool && stage.leave ? stage.leave(call, result) : label(call, result, () => BROUGHT),
     async share(from, to) {
       await store.add(to, await store.marks(from), MAX_MARKS);
     },
@@ -102,7 +109,12 @@ export function createTaint({ store = new MemoryTaintStore(), labels: given = {}
 
   function remember(call: Call, result: ToolResult, brought: readonly ResultLabel[]): MaybePromise<ToolResult> {
     const at = now();
-    const marks = brought.map((label): TaintMark => ({ label, callId: call.id, toolName: toolOf(call).name, at }));
+    const marks = brought.map((label): TaintMark => ({
+      label,
+      callId: call.id,
+      toolName: call.tool?.name ?? call.requestedName,
+      at,
+    }));
     const sessions = sessionsOf(call);
     if (sessions.length === 0) {
       const outermost = outermostOf(call);
@@ -136,6 +148,9 @@ export function createTaint({ store = new MemoryTaintStore(), labels: given = {}
     return found.every(isReady) ? all(found) : Promise.all(found.map(async (marks) => marks)).then(all);
   }
 }
+
+/** The labels that a result brings to its session. */
+const BROUGHT = ["untrusted_input", "sensitive_data"] as const;
 
 /** A pending result, or a refusal before the tool ran, brings no labels. */
 function hasEntered(call: Call, result: ToolResult): boolean {

@@ -44,7 +44,7 @@ export function explainFailure(error: unknown, server: string): ToolError {
         cause: error,
       });
     default: {
-      return unavailable(server, withRoot(text, cause), error);
+      return unavailable(server, withRoot(text, cause), { cause: error });
     }
   }
 }
@@ -96,10 +96,15 @@ function rootOf(cause: unknown): string | undefined {
   return root instanceof Error ? root.message : undefined;
 }
 
-export function unavailable(server: string, reason: string, cause?: unknown): ToolError {
+export function unavailable(
+  server: string,
+  reason: string,
+  { cause, nothingDone }: { cause?: unknown; nothingDone?: boolean } = {},
+): ToolError {
   return toolError("unavailable", `MCP server "${server}" is not available: ${reason}`, {
     next: "Continue without it, or try again later.",
     cause,
+    nothingDone,
   });
 }
 

@@ -188,7 +188,7 @@ export class MCPClient {
   /** Returns the result of the server unchanged. `isError` is set if the tool itself failed. */
   async callTool(name: string, args: unknown = {}, options: MCPCallOptions = {}): Promise<MCPCallResult> {
     const client = this.#connection?.client;
-    if (!client) throw unavailable(this.serverName, "it is not connected");
+    if (!client) throw unavailable(this.serverName, "it is not connected", { nothingDone: true });
     const { signal, onProgress, timeoutMs = this.#timeoutMs } = options;
     const parameters: CallToolRequest["params"] = { name, arguments: args as Record<string, unknown> };
     const trace = traceContext();

@@ -154,7 +154,7 @@ export class ServerLink implements ToolCaller {
     if (this.#isInState("needs_sign_in")) throw signInNeeded(this.serverName);
     const seconds = this.#retry && Math.ceil((this.#retry.at - this.#clock.now()) / 1000);
     const retry = seconds === undefined ? "" : `; the next attempt is in ${seconds} s`;
-    throw unavailable(this.serverName, `${this.#error ?? this.#state}${retry}`);
+    throw unavailable(this.serverName, `${this.#error ?? this.#state}${retry}`, { nothingDone: true });
   }
 
   explainRefusal(text: string): string | undefined {
@@ -320,6 +320,7 @@ function signInNeeded(server: string): ToolError {
   return toolError("denied", `MCP server "${server}" requires a sign-in`, {
     next: "A person must sign in to it first. Repeat the call only after that.",
     data: { signIn: true },
+    nothingDone: true,
   });
 }
 

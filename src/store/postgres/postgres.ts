@@ -5,6 +5,7 @@ import { isObject } from "../../schema/json-schema.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import {
   checkParameters,
+  closedStore,
   type DatabaseHealth,
   readerOn,
   type SqlDatabase,
@@ -352,7 +353,7 @@ class PostgresDatabase implements SqlDatabase {
   }
 
   #track<T>(ask: () => Promise<T>): Promise<T> {
-    if (this.#closing) return Promise.reject(new Error("The store is closed."));
+    if (this.#closing) return Promise.reject(closedStore());
     const requested = this.#semaphore.take(ask);
     const forget = (): void => void this.#underWay.delete(requested);
     const answered = (): void => {

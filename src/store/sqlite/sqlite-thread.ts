@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { ChainLink, Statement } from "../database.ts";
+import { type ChainLink, closedStore, type Statement } from "../database.ts";
 import { resolveInstalled } from "../../schema/load-package.ts";
 
 interface Request {
@@ -72,7 +72,7 @@ export class SqliteThread {
   }
 
   #request(request: Request): Promise<object[]> {
-    if (this.#isClosed) return Promise.reject(new Error(`The store ${this.#file} is closed.`));
+    if (this.#isClosed) return Promise.reject(closedStore());
     const worker = (this.#worker ??= this.#start());
     if (this.#waiting.size === 0) worker.ref();
     return new Promise((resolve, reject) => {

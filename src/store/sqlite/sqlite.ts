@@ -7,6 +7,7 @@ import type { MaybePromise } from "../../core/stage.ts";
 import {
   type ChainLink,
   checkParameters,
+  closedStore,
   type DatabaseHealth,
   type DatabaseReader,
   readerOn,
@@ -365,7 +366,7 @@ export class SqliteDatabase implements SqlDatabase {
   }
 
   #exec(sql: string): void {
-    if (this.#isClosed) throw closed(this.file);
+    if (this.#isClosed) throw closedStore();
     try {
       this.#connection.exec(sql);
     } catch (error) {
@@ -433,7 +434,7 @@ export class SqliteDatabase implements SqlDatabase {
   }
 
   #prepare(sql: string, params: readonly SqlValue[]): Prepared {
-    if (this.#isClosed) throw closed(this.file);
+    if (this.#isClosed) throw closedStore();
     checkParameters(sql, params);
     const known = this.#statements.get(sql);
     if (known) return known;
@@ -451,10 +452,6 @@ export class SqliteDatabase implements SqlDatabase {
 
 function isLocked(error: unknown): boolean {
   return errorCode(error) === "busy";
-}
-
-function closed(file: string): Error {
-  return new Error(`The store ${file} is closed.`);
 }
 
 /** Adds what a person can do. Other errors, such as a violated constraint, are returned as they are. */

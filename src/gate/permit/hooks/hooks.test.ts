@@ -70,12 +70,14 @@ function stage(
       verdicts.push(hooks.verdictOf(call));
     },
   };
-  const { known, claim, begin } = idempotencyStages(
-    new Calls({ clock: systemClock }),
-    new ResultCache(systemClock),
-    new MemoryCallLog(),
-  );
+  const { first, known, claim, begin } = idempotencyStages({
+    calls: new Calls({ clock: systemClock }),
+    cache: new ResultCache(systemClock),
+    log: new MemoryCallLog(),
+    registry,
+  });
   const stages = [
+    first,
     resolve(registry),
     validate(),
     known,
