@@ -22,12 +22,14 @@ export type RowChange = (row: StoredCall) => Partial<StoredCall> | undefined;
 /** An entry of the audit log about a change. Both are written in one transaction, or neither. */
 export interface ChangeEntry {
   /** Writes the entry if `apply` has changed something; resolves with what `apply` returned. */
-  commitWith(apply: (transaction: never) => Promise<boolean>): Promise<boolean>;
+  commitWith(apply: (transaction: never) => Promise<boolean>, options?: { synced?: boolean }): Promise<boolean>;
 }
 
 export interface InsertOptions {
   limits?: OpenLimits;
   entry?: ChangeEntry;
+  /** The disk has it before the promise resolves: an effect follows. */
+  synced?: boolean;
 }
 
 /**
@@ -45,6 +47,8 @@ export interface WithChange {
   /** Inserted if the row ends as `changed`, or if its job is now another call. */
   next?: StoredCall;
   entry?: ChangeEntry;
+  /** See `InsertOptions`. */
+  synced?: boolean;
 }
 
 /**

@@ -16,6 +16,7 @@ import {
   MemoryCallStore,
   type OpenLimits,
   type QuestionQuery,
+  type WithChange,
 } from "./call-store.ts";
 import { redacted } from "./redact-ended.ts";
 import type { QuestionDraft, WholePreview } from "./shown-question.ts";
@@ -254,11 +255,15 @@ export class Calls {
     throw conflictOf(now);
   }
 
-  /** Starts an approved call in this process; undefined if another process starts it, or nobody may. */
-  async claim(row: StoredCall): Promise<StoredCall | undefined> {
+  /**
+   * Starts an approved call in this process; undefined if another process starts it, or nobody may. Before an effect, the start
+   * is on the disk: after a power cut the call is not started again.
+   */
+  async claim(row: StoredCall, { isReadOnly }: AnyTool): Promise<StoredCall | undefined> {
     await this.#denying.get(row.id);
     const isExpired = (now: StoredCall): boolean => this.#isExpired(now);
-    return this.#change(row.id, claim(this.#store.processId, isExpired, await this.#deadHolder(row)));
+    const start = claim(this.#store.processId, isExpired, await this.#deadHolder(row));
+    return this.#change(row.id, start, { synced: !isReadOnly });
   }
 
   /** Starts a call that needs no approval: inserts its row. */
@@ -267,12 +272,12 @@ export class Calls {
     row.owner = this.#store.processId;
     row.epoch = 1;
     row.begunAt = row.createdAt;
-    return this.#store.insert(row, { entry });
+    return this.#store.insert(row, { entry, synced: !toolOf(call).isReadOnly });
   }
 
   /** Starts a call again that may run twice, if its outcome is unknown. */
   async restart(row: StoredCall): Promise<StoredCall | undefined> {
-    return this.#change(row.id, restart(this.#store.processId));
+    return this.#change(row.id, restart(this.#store.processId), { synced: true });
   }
 
   /** Ends a call that this process started. If that cannot be written now, it is written later, without the entry. */
@@ -316,7 +321,7 @@ export class Calls {
 
   /** Continues a suspended program in this process; undefined if another one does. */
   resume(id: string): Promise<StoredCall | undefined> {
-    return this.#change(id, resume(this.#store.processId));
+    return this.#change(id, resume(this.#store.processId), { synced: true });
   }
 
   /** Ends a suspended program that was refused when it should continue. */
@@ -334,14 +339,15 @@ export class Calls {
    * Starts the call of a job that a worker of this process took; undefined if it may not start. If the store is lost meanwhile,
    * nobody knows whether the start was written: waits until it is, unless `isStopped`.
    */
-  async claimJob(jobId: string, isStopped: () => boolean): Promise<StoredCall | undefined> {
+  async claimJob(jobId: string, { isReadOnly }: AnyTool, isStopped: () => boolean): Promise<StoredCall | undefined> {
+    const written = { synced: !isReadOnly };
     const row = await this.#store.jobs.getToChange(jobId);
     if (!row) return undefined;
     const { processId } = this.#store;
     const start = claim(processId, (now) => this.#isExpired(now));
     try {
       await this.#denying.get(row.id);
-      return await this.#change(row.id, start);
+      return await this.#change(row.id, start, written);
     } catch (error) {
       let lost: unknown = error;
       for (;;) {
@@ -349,7 +355,7 @@ export class Calls {
         await this.#pause();
         if (this.#watch.isClosed) throw lost;
         try {
-          return await this.#change(row.id, claimAgain(processId, row.epoch, start));
+          return await this.#change(row.id, claimAgain(processId, row.epoch, start), written);
         } catch (again) {
           lost = again;
         }
@@ -497,7 +503,7 @@ export class Calls {
       const changes = transition(current, now);
       return changes?.outcome === "changed" ? { ...changes, result: replacedResult(seen, note, next.id) } : changes;
     };
-    const changed = await this.#change(seen.id, replace, next);
+    const changed = await this.#change(seen.id, replace, { next });
     // Answered, started or changed by another process in the meantime.
     if (changed?.outcome !== "changed") return changed ?? (await this.get(seen.id)) ?? seen;
     this.#trackLive(next.id, call);
@@ -523,8 +529,8 @@ export class Calls {
     return (await this.#store.isAlive(holder)) ? undefined : holder;
   }
 
-  async #change(id: string, transition: Transition, next?: StoredCall): Promise<StoredCall | undefined> {
-    return this.#changed(await this.#store.change(id, redacted(transition, this.#clock.now()), { next }));
+  async #change(id: string, transition: Transition, together?: WithChange): Promise<StoredCall | undefined> {
+    return this.#changed(await this.#store.change(id, redacted(transition, this.#clock.now()), together));
   }
 
   #changed(row: StoredCall | undefined): StoredCall | undefined {

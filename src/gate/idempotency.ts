@@ -331,7 +331,7 @@ class ClaimStage implements Stage {
   async #claimJob(call: Call, jobId: string): Promise<ToolResult | undefined> {
     // A read-only call runs even if its start cannot be written.
     const isStopped = (): boolean => call.aborted !== undefined || toolOf(call).isReadOnly;
-    const claimed = await this.#calls.claimJob(jobId, isStopped);
+    const claimed = await this.#calls.claimJob(jobId, toolOf(call), isStopped);
     if (claimed) return this.#start(call, claimed);
     const now = await this.#calls.job(jobId);
     if (now?.state === "ended") return repeatResult(call, storedResult(now), "replay");

@@ -187,9 +187,9 @@ export class SqlCalls implements CallStore {
     this.#listeners.push(listener);
   }
 
-  async insert(row: StoredCall, { limits, entry }: InsertOptions = {}): Promise<InsertedCall> {
+  async insert(row: StoredCall, { limits, entry, synced }: InsertOptions = {}): Promise<InsertedCall> {
     if (row.job) return this.#insertJob(row);
-    if (!row.question) return this.#insertKeyed(row, entry);
+    if (!row.question) return this.#insertKeyed(row, entry, synced);
     const inserted = await this.#context.writer.write<InsertedCall>(async (tx) => {
       const known = row.key === undefined ? undefined : await findByKey(tx, row.key);
       if (known) return { outcome: "known", row: known };
@@ -346,13 +346,13 @@ export class SqlCalls implements CallStore {
     if (job) this.#ownJobs.delete(job.id);
   }
 
-  async #insertKeyed(row: StoredCall, entry: ChangeEntry | undefined): Promise<InsertedCall> {
+  async #insertKeyed(row: StoredCall, entry: ChangeEntry | undefined, synced = false): Promise<InsertedCall> {
     const insert = async (tx: SqlRunner): Promise<boolean> =>
       (await calls.insert(tx, toRow(row, 1), "ON CONFLICT DO NOTHING")).changes === 1;
     for (;;) {
       const isInserted = entry
-        ? await entry.commitWith((tx: GroupTransaction) => insert(tx))
-        : await this.#context.writer.write(insert, { appends: false });
+        ? await entry.commitWith((tx: GroupTransaction) => insert(tx), { synced })
+        : await this.#context.writer.write(insert, { appends: false, synced });
       if (isInserted) {
         this.#own.set(row.id, { call: row, version: 1 });
         failPoint("begun");
@@ -394,7 +394,7 @@ export class SqlCalls implements CallStore {
     this.#audit(tx, { kind: "approval_asked", ...factsOf(row) });
   }
 
-  async #update(read: ReadCall, changed: CallRow, { next, entry }: WithChange): Promise<boolean> {
+  async #update(read: ReadCall, changed: CallRow, { next, entry, synced = false }: WithChange): Promise<boolean> {
     const isDecided = isDecision(read.call, changed);
     const unnumbered = changed.job?.seq === 0 ? changed.job : undefined;
     const writeAll = async (tx: GroupTransaction): Promise<boolean> => {
@@ -408,11 +408,11 @@ export class SqlCalls implements CallStore {
       }
       return true;
     };
-    if (entry) return entry.commitWith((tx: GroupTransaction) => writeAll(tx));
+    if (entry) return entry.commitWith((tx: GroupTransaction) => writeAll(tx), { synced });
     const appends = isDecided || (next !== undefined && !next.job);
     // The job is taken, and its call not started.
     const relaxed = !appends && !next && changed.state === "approved" && changed.holder === this.processId;
-    return this.#context.writer.write(writeAll, { synced: isDecided, appends, exclusive: false, relaxed });
+    return this.#context.writer.write(writeAll, { synced: synced || isDecided, appends, exclusive: false, relaxed });
   }
 
   /** False if another process has changed the row since it was read. */

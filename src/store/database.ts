@@ -86,6 +86,10 @@ export interface SqlDatabase extends SqlRunner {
    * inside `work` never ends.
    */
   transaction<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options?: TransactionOptions): Promise<T>;
+  /** Of an engine that commits before the disk has it: resolves when the disk has all that is committed. */
+  sync?(): Promise<void>;
+  /** The number of the last entry of the audit log that is committed: a store that has lost its end is recognised by it. */
+  noteEnd?(seq: number): void;
   /** Calls the listener after commits of other processes, usually within some milliseconds. Returns the end of it. */
   watch(listener: () => void): () => void;
   /** Cheap: asks the server of the database at most every few seconds, and not longer than two. */

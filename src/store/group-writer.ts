@@ -26,7 +26,7 @@ export interface GroupTransaction extends SqlTransaction {
 }
 
 export interface WriteOptions {
-  /** Commits to the disk: for decisions of a person. */
+  /** Commits to the disk: for decisions of a person, and for starts of calls with an effect. */
   synced?: boolean;
   /** A server need not sync it: if it is lost, nothing has happened. A later synced commit syncs it too. */
   relaxed?: boolean;
@@ -203,14 +203,25 @@ export class GroupWriter {
     if (gap) this.#dropped = undefined;
     const appends = kept.length > 0 || gap !== undefined || group.some((write) => write.appends);
     try {
-      const settle = await this.#database.transaction((tx) => this.#write(tx, { group, kept, gap, appends }), {
-        synced: group.some(({ synced }) => synced),
-        relaxed: kept.length === 0 && group.every(({ relaxed }) => relaxed),
-      });
+      const isSynced = group.some(({ synced }) => synced);
+      const { settle, last } = await this.#database.transaction(
+        (tx) => this.#write(tx, { group, kept, gap, appends }),
+        {
+          synced: isSynced && !this.#database.sync,
+          relaxed: kept.length === 0 && group.every(({ relaxed }) => relaxed),
+        },
+      );
       if (lane === this.#main) this.#failure = undefined;
       this.#kept = this.#kept.slice(kept.length);
       if (this.#kept.length > 0) this.#writeLater(0);
-      for (const resolve of settle) resolve();
+      if (last !== undefined) this.#database.noteEnd?.(last);
+      // The next group need not wait for the disk: all that is committed until the next sync shares it.
+      const onDisk = isSynced ? this.#database.sync?.() : undefined;
+      for (const [at, resolve] of settle.entries()) {
+        const write = group[at];
+        if (onDisk && write?.synced) onDisk.then(resolve, write.reject);
+        else resolve();
+      }
     } catch (error) {
       // Entries are dropped only after a failure, so this is the first part of one gap.
       if (gap) this.#dropped = { ...gap, count: gap.count + (this.#dropped?.count ?? 0) };
@@ -223,7 +234,7 @@ export class GroupWriter {
   async #write(
     tx: SqlTransaction,
     group: { group: readonly QueuedWrite[]; kept: readonly AuditWrite[]; gap: Gap | undefined; appends: boolean },
-  ): Promise<(() => void)[]> {
+  ): Promise<{ settle: (() => void)[]; last: number | undefined }> {
     // As late as possible: until the commit no other process can append.
     const locksFirst = group.group.some(({ exclusive }) => exclusive);
     if (locksFirst) await tx.lock("audit");
@@ -241,9 +252,9 @@ export class GroupWriter {
     if (group.appends && !locksFirst) await tx.lock("audit");
     const { gap } = group;
     if (gap) entries.push({ draft: () => this.draft({ kind: "gap", data: { ...gap } }) });
-    if (entries.length > 0) await appendAudit(tx, entries);
+    const rows = entries.length > 0 ? await appendAudit(tx, entries) : [];
     for (const work of last.values()) await work();
-    return settle;
+    return { settle, last: rows.at(-1)?.seq };
   }
 
   #fail(error: Error): void {

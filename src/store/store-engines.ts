@@ -20,6 +20,8 @@ export interface OpenedDatabase {
   archiveFolder?: string;
   /** Called when the tables are up to date. */
   onReady?(): void;
+  /** How many entries of its audit log are known to be lost. */
+  lostEntries?: number | undefined;
 }
 
 export interface RestoreOptions {

@@ -96,6 +96,7 @@ export async function openStore(
     closing.push("process owner", () => owners.leave());
     const writer = new GroupWriter({ database, owner: owners.id, now: () => clock.now() });
     closing.push("writer", () => writer.close());
+    if (opened.lostEntries) reportLost(opened.lostEntries, writer, warn);
     const parts = await openModules({ database, writer, clock, owners, warn, secretNames }, closing);
     const mismatch = await findMismatch(database);
     if (mismatch !== undefined) warn(mismatch);
@@ -109,6 +110,16 @@ export async function openStore(
     await closing.close().catch(() => undefined);
     throw error;
   }
+}
+
+/** The disk did not have the end of the log yet when the machine stopped. Starts of calls with effects are never among it. */
+function reportLost(count: number, writer: GroupWriter, warn: (warning: string) => void): void {
+  const what = `The last ${count} entries of the audit log were lost when the machine stopped`;
+  warn(
+    `${what}: how calls ended, and read-only calls. A call with an effect whose end is missing has an unknown outcome.`,
+  );
+  const gap = writer.draft({ kind: "gap", data: { count, reason: `${what}.` } });
+  writer.keep({ draft: () => gap });
 }
 
 /** Of all parts that are opened with the store. */

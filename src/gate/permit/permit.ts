@@ -199,7 +199,7 @@ export class Permit implements Stage {
             break;
           }
           if (await this.#calls.isHeldElsewhere(verified)) break;
-          const claimed = await this.#calls.claim(verified);
+          const claimed = await this.#calls.claim(verified, toolOf(call));
           if (claimed) return this.#start(call, claimed);
           row = (await this.#calls.get(row.id)) ?? row;
           break;

@@ -132,7 +132,7 @@ export class SqlAuditLog implements AuditLog {
   }
 
   beginEntry(call: Call): ChangeEntry {
-    return { commitWith: (apply) => this.#begin(call, apply) };
+    return { commitWith: (apply, options) => this.#begin(call, apply, options) };
   }
 
   closed(call: Call, result: ToolResult): MaybePromise<void> {
@@ -172,23 +172,27 @@ export class SqlAuditLog implements AuditLog {
   }
 
   /** The entry is written only if the change changes something. */
-  #commitWith(apply: (tx: never) => Promise<boolean>, entry: () => AuditWrite): Promise<boolean> {
+  #commitWith(
+    apply: (tx: never) => Promise<boolean>,
+    entry: () => AuditWrite,
+    options?: { synced?: boolean },
+  ): Promise<boolean> {
     const write = async (tx: GroupTransaction): Promise<boolean> => {
       const isApplied = await apply(tx as never);
       if (isApplied) tx.append(entry());
       return isApplied;
     };
-    return this.#writer.write(write, { exclusive: false });
+    return this.#writer.write(write, { ...options, exclusive: false });
   }
 
   #newRecord(): Recorded {
     return { seq: undefined, waiting: undefined, isEndWritten: false, isCorrectionWritten: false };
   }
 
-  async #begin(call: Call, apply: (tx: never) => Promise<boolean>): Promise<boolean> {
+  async #begin(call: Call, apply: (tx: never) => Promise<boolean>, options?: { synced?: boolean }): Promise<boolean> {
     const recorded = this.#newRecord();
     const draft = this.#writer.draft(describeBegun(call, this.#redact));
-    const isWritten = await this.#commitWith(apply, () => ({ opens: recorded, draft: () => draft }));
+    const isWritten = await this.#commitWith(apply, () => ({ opens: recorded, draft: () => draft }), options);
     if (isWritten) this.#recorded.set(call, recorded);
     return isWritten;
   }

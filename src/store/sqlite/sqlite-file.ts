@@ -9,6 +9,7 @@ import {
   STATE_FILES,
 } from "../../io/files/state-folder.ts";
 import type { OpenedDatabase, OpeningStore } from "../store-engines.ts";
+import { describeLostEnd, findLostEnd, forgetLostEnd, type LostEnd } from "./store-end.ts";
 import { explainSqlite, isOpenHere, openSqlite, type SqliteDatabase } from "./sqlite.ts";
 import {
   checkInChild,
@@ -38,12 +39,14 @@ export async function openStoreFile(stateFolder: string, opening: OpeningStore):
   // The last process that closes the store empties the WAL.
   const wasClosed = !statSync(`${file}-wal`, { throwIfNoEntry: false })?.size;
   const database = await openSound(file);
+  const lost = await findLost(database);
   const checkedAt = Date.parse(readMarker(file)?.checkedAt ?? "");
   const isDue = statSync(file).size > MAX_CHECKED_BYTES && !(opening.clock.now() - checkedAt < CHECK_EVERY_MS);
   if (isDue || !wasClosed) checkLater(database, opening);
   return {
     database,
     archiveFolder: join(stateFolder, STATE_FILES.archives),
+    lostEntries: lost?.all,
     onReady: () => writeMarker(file, opening.clock.now()),
   };
 }
@@ -54,6 +57,22 @@ async function openSound(file: string): Promise<SqliteDatabase> {
   } catch (error) {
     throw isDamage(error) ? damagedStore(file, errorMessage(error), error) : explainSqlite(error, file);
   }
+}
+
+/** What of the end is missing. If the disk had it, ids that were used may be used again: the store is refused. */
+async function findLost(database: SqliteDatabase): Promise<LostEnd | undefined> {
+  const { file } = database;
+  const hasLog = await database.hasTable("audit_head");
+  const [head] = hasLog ? await database.all<{ count: number }>("SELECT count FROM audit_head WHERE id = 1") : [];
+  // Without a head, the log itself reports what is missing.
+  const lost = hasLog && !head ? undefined : findLostEnd(file, head?.count ?? 0);
+  if (!lost) return undefined;
+  if (lost.onDisk > 0) {
+    await database.close();
+    throw damagedStore(file, describeLostEnd(lost));
+  }
+  forgetLostEnd(file);
+  return lost;
 }
 
 /** Short commands end before that. */

@@ -1,5 +1,6 @@
 import { type BigIntStats, existsSync, realpathSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
 import { errorCode, errorMessage, toolError } from "../../core/error.ts";
@@ -17,6 +18,7 @@ import {
   type TransactionOptions,
 } from "../database.ts";
 import { ChangeFeed, watchFile } from "../change-feed.ts";
+import { StoreEnd } from "./store-end.ts";
 import { SqliteThread } from "./sqlite-thread.ts";
 import { SqliteWords } from "./sqlite-words.ts";
 import {
@@ -133,6 +135,9 @@ export class SqliteDatabase implements SqlDatabase {
   #line: Promise<void> | undefined;
   #isLockedOut = false;
   #wal: Promise<FileHandle> | undefined;
+  #syncing: Promise<void> | undefined;
+  #nextSync: Promise<void> | undefined;
+  readonly #end: StoreEnd | undefined;
   #commits = 0;
   #checkpoint: Promise<void> | undefined;
   readonly #statements = new Map<string, Prepared>();
@@ -166,6 +171,7 @@ export class SqliteDatabase implements SqlDatabase {
     // A database in memory belongs to one connection.
     this.reader = file.startsWith(IN_MEMORY) ? readerOn(this) : this.#readerOn(this.#thread);
     this.#opened = file.startsWith(IN_MEMORY) ? undefined : statSync(file, { bigint: true });
+    this.#end = this.#opened && new StoreEnd(file);
   }
 
   health(): DatabaseHealth {
@@ -220,7 +226,28 @@ export class SqliteDatabase implements SqlDatabase {
   }
 
   transaction<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options: TransactionOptions = {}): Promise<T> {
-    return this.#enqueue(() => this.#transact(work, options), true);
+    const done = this.#enqueue(() => this.#transact(work), true);
+    return options.synced ? done.then((result) => this.sync().then(() => result)) : done;
+  }
+
+  /** What is committed while the disk is busy is synced together. */
+  sync(): Promise<void> {
+    if (!this.#opened) return Promise.resolve();
+    if (this.#syncing) {
+      const again = (): Promise<void> => {
+        this.#nextSync = undefined;
+        return this.sync();
+      };
+      return (this.#nextSync ??= this.#syncing.then(again, again));
+    }
+    const done = (): void => void (this.#syncing = undefined);
+    const syncing = this.#sync();
+    this.#syncing = syncing.then(done, done);
+    return syncing;
+  }
+
+  noteEnd(seq: number): void {
+    this.#end?.write(seq);
   }
 
   watch(listener: () => void): () => void {
@@ -242,6 +269,8 @@ export class SqliteDatabase implements SqlDatabase {
       this.#isClosed = true;
       this.#feed.close();
       await this.#thread.close();
+      await this.#syncing;
+      this.#end?.close();
       await this.#wal?.then((wal) => wal.close()).catch(() => undefined);
       try {
         // A copy of the file alone must be complete, also if other processes have it open.
@@ -268,7 +297,7 @@ export class SqliteDatabase implements SqlDatabase {
     return turn;
   }
 
-  async #transact<T>(work: (tx: SqlTransaction) => MaybePromise<T>, { synced }: TransactionOptions): Promise<T> {
+  async #transact<T>(work: (tx: SqlTransaction) => MaybePromise<T>): Promise<T> {
     this.#requireSound();
     try {
       const begun = this.#unlocked(() => this.#exec("BEGIN IMMEDIATE"));
@@ -280,7 +309,6 @@ export class SqliteDatabase implements SqlDatabase {
       this.#exec("COMMIT");
       this.#full = undefined;
       if (++this.#commits >= COMMITS_BETWEEN_LOOKS) this.#checkpointLater();
-      if (synced) await this.#sync();
       return result;
     } finally {
       this.#rollBack();
@@ -314,15 +342,26 @@ export class SqliteDatabase implements SqlDatabase {
    * for the disk, so the event loop does not.
    */
   async #sync(): Promise<void> {
-    if (!this.#opened) return;
+    const end = this.#end?.written;
     try {
-      const wal = await (this.#wal ??= open(`${this.file}-wal`, "r"));
+      const wal = await (this.#wal ??= this.#openWal());
       await wal.datasync();
+      if (end !== undefined) this.#end?.synced(end);
     } catch (error) {
       // It is committed, but the disk may not have it: nothing may rely on what is written from now on.
       this.#damage ??= `the disk could not be synced: ${errorMessage(error)}`;
       throw damagedStore(this.file, this.#damage, error);
     }
+  }
+
+  /** Its name in the folder must be on the disk too. */
+  async #openWal(): Promise<FileHandle> {
+    const wal = await open(`${this.file}-wal`, "r");
+    // Windows syncs no folders.
+    const folder = await open(dirname(this.file), "r").catch(() => undefined);
+    await folder?.sync().catch(() => undefined);
+    await folder?.close();
+    return wal;
   }
 
   #checkpointLater(): void {

@@ -8,6 +8,7 @@ import { runInNewContext } from "node:vm";
 import type { DatabaseSyncInstance } from "@photostructure/sqlite";
 import { errorCode, errorMessage, toolError, type ToolError } from "../../core/error.ts";
 import { STATE_FILES } from "../../io/files/state-folder.ts";
+import { describeLostEnd, findLostEnd } from "./store-end.ts";
 import { importInstalled, resolveInstalled } from "../../schema/load-package.ts";
 
 /** Larger files are not read as a whole at each start: see `checkInChild`. */
@@ -220,6 +221,8 @@ export async function checkStoreFile(file: string): Promise<StoreCheck> {
     connection.exec("PRAGMA query_only = ON");
     const damage = findDamage(connection);
     if (damage !== undefined) result.problems.push(damage);
+    const lost = findLostEnd(file, lastEntryOf(connection));
+    if (lost && lost.onDisk > 0) result.problems.push(describeLostEnd(lost));
     const names =
       "SELECT CAST(name AS BLOB) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";
     for (const name of blobs(connection, names))
@@ -238,6 +241,13 @@ export async function checkStoreFile(file: string): Promise<StoreCheck> {
     if (connection) await closeWhole(connection);
   }
   return result;
+}
+
+/** Infinity if the log does not say. */
+function lastEntryOf(connection: DatabaseSyncInstance): number {
+  const [table] = connection.prepare("SELECT 1 AS one FROM sqlite_master WHERE name = 'audit_head'").all();
+  const [head] = table ? (connection.prepare("SELECT count FROM audit_head").all() as { count: number }[]) : [];
+  return head?.count ?? (table ? Number.POSITIVE_INFINITY : 0);
 }
 
 function countRows(connection: DatabaseSyncInstance, name: string): StoreCheck["tables"][number] {

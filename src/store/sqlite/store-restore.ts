@@ -272,7 +272,7 @@ function setAside(file: string, now: number): string | undefined {
   return aside;
 }
 
-const SUFFIXES = ["-wal", "-shm", "-journal", ""];
+const SUFFIXES = ["-wal", "-shm", "-journal", "-end", ""];
 
 function moveStore(from: string, to: string): void {
   for (const suffix of SUFFIXES) if (existsSync(from + suffix)) renameSync(from + suffix, to + suffix);
