@@ -1,6 +1,15 @@
 // A power cut: of what was committed, the disk has only what was synced. A child copies the files of its store at every sync,
 // and is killed; then the files are put back as they were at the last sync, which is the least that a disk may have.
-import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync } from "node:fs";
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -121,7 +130,8 @@ describe("after a power cut", () => {
 });
 
 describe("a store that lost its end", () => {
-  async function fill(stateFolder: string, count: number): Promise<void> {
+  /** Returns how many entries the log has. */
+  async function fill(stateFolder: string, count: number): Promise<number> {
     const store = await openStore({ stateFolder });
     const put = createTool({
       name: "put",
@@ -136,8 +146,10 @@ describe("a store that lost its end", () => {
     // As a kill leaves it: with a WAL.
     mkdirSync(`${stateFolder}-killed`);
     for (const name of FILES) copyFileSync(join(stateFolder, name), join(`${stateFolder}-killed`, name));
+    const { count: entries } = await store.audit.verify();
     await haft.shutdown();
     await store.close();
+    return entries;
   }
 
   test("is refused if its WAL was cut, with the number of missing entries", async () => {
@@ -155,14 +167,10 @@ describe("a store that lost its end", () => {
 
   test("is used if only the ends of calls were lost, and says how many", async () => {
     const stateFolder = join(folder, "end");
-    await fill(stateFolder, 5);
+    const count = await fill(stateFolder, 5);
     const killed = `${stateFolder}-killed`;
-    const end = join(killed, "haft.db-end");
-    const [written, synced] = readFileSync(end, "utf8").trim().split(" ").map(Number);
-    expect(synced).toBeLessThan(written!);
     const digits = (value: number): string => String(value).padStart(16, "0");
-    rmSync(end);
-    appendFileSync(end, `${digits(written! + 3)} ${digits(synced!)}\n`);
+    writeFileSync(join(killed, "haft.db-end"), `${digits(count + 3)} ${digits(count)}\n`);
     const store = await openStore({ stateFolder: killed });
     expect(store.warnings.join()).toContain("The last 3 entries of the audit log were lost");
     await store.audit.append({ kind: "note", data: {} });

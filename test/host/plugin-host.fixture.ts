@@ -7,6 +7,8 @@ interface Request {
   id: string;
   tool: string;
   input?: object;
+  /** As the id of the call, in a session. */
+  key?: string;
   /** Aborts the call with this id instead. */
   abort?: string;
   /** Reads the audit log instead. */
@@ -73,7 +75,7 @@ const aborts = new Map<string, AbortController>();
 say({ tools: host.haft.tools.list().map(({ name, origin }) => ({ name, origin })) });
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { id, tool, input, abort, audit, approvals, crash } = JSON.parse(line) as Request;
+  const { id, tool, input, key, abort, audit, approvals, crash } = JSON.parse(line) as Request;
   if (abort !== undefined) aborts.get(abort)?.abort(new Error("enough"));
   else if (approvals) say({ previews: (await host.haft.approvals.list()).map(({ preview }) => preview?.title) });
   else if (audit) say({ notes: (await host.store.audit.query({ kind: "note" })).entries });
@@ -81,14 +83,15 @@ for await (const line of createInterface({ input: process.stdin })) {
     setTimeout(() => {
       throw new Error("of nobody");
     });
-  else void run(id, tool, input);
+  else void run({ id, tool, input, key });
 }
 await host.close();
 say({ closed: true });
 
-async function run(id: string, tool: string, input: object = {}): Promise<void> {
+async function run({ id, tool, input = {}, key }: Request): Promise<void> {
   const controller = new AbortController();
   aborts.set(id, controller);
   const onUpdate = (update: object): void => say({ id, update });
-  say({ id, result: await host.haft.execute(tool, input, { id, signal: controller.signal, onUpdate }) });
+  const known = key === undefined ? { id } : { id: key, caller: { session: "s" } };
+  say({ id, result: await host.haft.execute(tool, input, { ...known, signal: controller.signal, onUpdate }) });
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -51,6 +51,26 @@ export default {
     });
     add("fails", () => { throw Object.assign(new TypeError("bad luck"), { extra: 1 }); });
     add("returns_class", () => ({ url: new URL("http://a.example/"), when: new Date(0), big: 1n }));
+  },
+};`;
+
+/** Does not start while the file `down` is there. Its schema is checked in its own process. */
+const FRAGILE = `
+import { appendFileSync, existsSync } from "node:fs";
+import { z } from "zod";
+
+const place = (name) => new URL(name, import.meta.url);
+if (existsSync(place("./down"))) process.exit(5);
+const pay = (name) => ({
+  name, description: name, kind: "write", permission: "auto",
+  parameters: z.object({ n: z.number().refine(async () => true) }),
+  run: ({ n }) => (appendFileSync(place("./paid"), name + n + " "), { pid: process.pid }),
+});
+export default {
+  manifest: { id: "fragile" },
+  register(api) {
+    api.registerTool(pay("pay"));
+    api.registerTool({ ...pay("pay_plainly"), parameters: { type: "object", properties: { n: { type: "integer" } } } });
   },
 };`;
 
@@ -113,17 +133,17 @@ class HostProcess {
     return found;
   }
 
-  start(tool: string, input: object = {}): { id: string; result: Promise<NonNullable<Line["result"]>> } {
+  start(tool: string, input: object = {}, key?: string): { id: string; result: Promise<NonNullable<Line["result"]>> } {
     const id = `c${++this.#calls}`;
-    this.child.stdin!.write(`${JSON.stringify({ id, tool, input })}\n`);
+    this.child.stdin!.write(`${JSON.stringify({ id, tool, input, key })}\n`);
     return {
       id,
       result: this.line((line) => line.id === id && line.result !== undefined).then(({ result }) => result!),
     };
   }
 
-  call(tool: string, input?: object): Promise<NonNullable<Line["result"]>> {
-    return this.start(tool, input).result;
+  call(tool: string, input?: object, key?: string): Promise<NonNullable<Line["result"]>> {
+    return this.start(tool, input, key).result;
   }
 
   send(request: object): void {
@@ -156,9 +176,11 @@ beforeAll(async () => {
   symlinkSync(join(ROOT, "node_modules"), join(settings, "node_modules"));
   writeFileSync(join(settings, "rough.mjs"), ROUGH);
   writeFileSync(join(settings, "typed.ts"), TYPED);
+  writeFileSync(join(settings, "fragile.mjs"), FRAGILE);
   const plugins = [
     { from: "./rough.mjs", memoryMb: 48 },
     "./typed.ts",
+    "./fragile.mjs",
     "./gone.mjs",
     { from: "./exits.mjs" },
     "./same-id.mjs",
@@ -295,6 +317,31 @@ describe("the process of a plugin that ends", () => {
     expect(await result).toMatchObject(unknown("was ended by SIGKILL"));
     expect(await host.call("reads_and_exits")).toMatchObject({ error: { code: "unavailable", retryable: true } });
     expect(await host.pid()).toBeGreaterThan(0);
+  });
+
+  test("does not change what is known of its calls: ids that ended are answered, others are free again", async () => {
+    const settings = join(home, ".config", "haft");
+    const first = await host.call("pay", { n: 1 }, "k1");
+    expect(first).toMatchObject({ status: "completed" });
+    writeFileSync(join(settings, "down"), "");
+    process.kill((first.details as { pid: number }).pid, "SIGKILL");
+    expect(await host.call("pay", { n: 1 }, "k1")).toMatchObject({ status: "completed", details: first.details });
+    // One fails when its input is checked, the other when its tool should run.
+    for (const [tool, key] of [
+      ["pay", "k2"],
+      ["pay_plainly", "k3"],
+    ] as const) {
+      expect(await host.call(tool, { n: 2 }, key)).toMatchObject({ error: { code: "unavailable", retryable: true } });
+    }
+    rmSync(join(settings, "down"));
+    for (const [tool, key] of [
+      ["pay", "k2"],
+      ["pay_plainly", "k3"],
+    ] as const) {
+      const again = async (): Promise<string> => (await host.call(tool, { n: 2 }, key)).status;
+      await expect.poll(again, { timeout: 30_000, interval: 500 }).toBe("completed");
+    }
+    expect(readFileSync(join(settings, "paid"), "utf8")).toBe("pay1 pay2 pay_plainly2 ");
   });
 
   test("because it blocks: it is killed after the grace period, and calls that had not begun run in the next one", async () => {

@@ -3,6 +3,7 @@ import { closeSync, constants, openSync, readSync, rmSync, writeSync } from "nod
 /** Two numbers of 16 digits. */
 const LENGTH = 34;
 const DIGITS = 16;
+const SAVE_MS = 100;
 
 /** The number of the last entry of the audit log: that was committed, and that the disk had. */
 interface KnownEnd {
@@ -24,6 +25,7 @@ export class StoreEnd {
   readonly #buffer = Buffer.alloc(LENGTH, " ");
   #fd: number | undefined;
   #isFailed = false;
+  #savedAt = Number.NEGATIVE_INFINITY;
   #written = 0;
   #synced = 0;
 
@@ -35,9 +37,10 @@ export class StoreEnd {
     return this.#written;
   }
 
+  /** Saved at once only if the last time was a while ago: it takes 8 µs. */
   write(seq: number): void {
     this.#written = Math.max(this.#written, seq);
-    this.#save();
+    if (performance.now() - this.#savedAt > SAVE_MS) this.#save();
   }
 
   synced(seq: number): void {
@@ -46,6 +49,7 @@ export class StoreEnd {
   }
 
   close(): void {
+    if (this.#written > 0) this.#save();
     if (this.#fd !== undefined) closeSync(this.#fd);
     this.#fd = undefined;
     this.#isFailed = true;
@@ -54,6 +58,7 @@ export class StoreEnd {
   /** A failure is ignored: the file protects, it is not needed. */
   #save(): void {
     if (this.#isFailed) return;
+    this.#savedAt = performance.now();
     try {
       this.#fd ??= openSync(endFileOf(this.#file), constants.O_CREAT | constants.O_RDWR, 0o600);
       // Other processes write to the same log, and may be ahead.
