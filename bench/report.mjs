@@ -6,15 +6,18 @@ const WIDTH = { case: 52, value: 12, unit: 10, goal: 10 };
 export function createReport({ json }) {
   const print = (line) => process.stdout.write(`${line}\n`);
   const missed = [];
+  const rows = [];
   let judged = 0;
 
   const add = (row) => {
+    rows.push(row);
     if (row.met !== null) judged++;
     if (row.met === false) missed.push(`${row.bench}: ${row.case}`);
     print(json ? JSON.stringify(forPrograms(row)) : forPeople(row));
   };
 
   return {
+    rows,
     begin(lines) {
       if (json) return;
       for (const line of lines) print(line);
@@ -33,8 +36,9 @@ export function createReport({ json }) {
         },
       };
     },
-    end() {
+    end(minutes) {
       if (json) return;
+      print(`\nIt took ${minutes.toFixed(1)} min.`);
       print(`\n${judged - missed.length} of ${judged} goals met.${missed.length > 0 ? " Missed:" : ""}`);
       for (const name of missed) print(`  ✗ ${name}`);
     },
@@ -55,7 +59,7 @@ function forPeople({ case: title, value, unit, atMost, atLeast, met, note }) {
 }
 
 /** Three digits: more would claim what the machine cannot repeat. */
-function significant(value) {
+export function significant(value) {
   if (value === 0 || !Number.isFinite(value)) return String(value);
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
   return String(Number(value.toFixed(Math.min(digits, 6))));

@@ -1,5 +1,6 @@
-// npm run bench [-- --only NAME] [--json] [--no-peers] [--dist FOLDER] [--data FOLDER]
+// npm run bench [-- --only NAME] [--json] [--no-peers] [--dist FOLDER] [--data FOLDER] [--update]
 // Measures Haft and its peers in one run. Says whether goals are met; fails only when a case cannot be measured.
+// With --update, the figures of this run replace those of docs/benchmarks.md.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
@@ -18,8 +19,15 @@ const { values: options } = parseArgs({
     dist: { type: "string" },
     // Labelled sets for tool-search.
     data: { type: "string" },
+    update: { type: "boolean", default: false },
   },
 });
+if (options.update && (options.only || options["no-peers"] || options.dist)) {
+  stop("The page has the figures of one whole run: --update takes neither --only nor --no-peers nor --dist.");
+}
+/** A case that takes longer has stopped. The first run of some writes a long history. */
+const MAX_CASE_MS = 20 * 60_000;
+const begun = performance.now();
 process.env["HAFT_BENCH_DIST"] = options.dist === undefined ? await buildHaft() : resolve(options.dist);
 useTemporaryState();
 
@@ -32,22 +40,35 @@ if (!existsSync(join(DIST, "index.js"))) stop(`There is no build in ${DIST}. Run
 
 const withoutPeers = options["no-peers"] ? "--no-peers was given" : installPeers();
 const report = createReport({ json: options.json });
-report.begin([
-  `Node ${process.version}, ${process.platform} ${process.arch}, ${cpus().length} cores, load ${loadavg()[0].toFixed(1)}.`,
-  `Peers: ${withoutPeers ?? installedPeers().join(", ")}.`,
-]);
+const machine = `Node ${process.version}, ${process.platform} ${process.arch}, ${cpus().length} cores (${cpus()[0]?.model.trim()}), load ${loadavg()[0].toFixed(1)}`;
+const peers = withoutPeers ?? installedPeers().join(", ");
+report.begin([`${machine}.`, `Peers: ${peers}.`]);
 
 for (const { name, run } of cases) {
   const rows = report.bench(name);
   try {
-    await run({ ...rows, withoutPeers, data: options.data && resolve(options.data) });
+    await inTime(run({ ...rows, withoutPeers, data: options.data && resolve(options.data) }));
   } catch (error) {
     rows.notMeasured("this case", error.message);
     process.stderr.write(`${error.stack}\n`);
     process.exitCode = 1;
   }
 }
-report.end();
+const minutes = (performance.now() - begun) / 60_000;
+report.end(minutes);
+if (options.update) {
+  const { updatePage } = await import("./update-page.mjs");
+  updatePage(report.rows, { machine, peers, minutes });
+}
+// A case that has stopped would keep the process alive.
+process.exit();
+
+function inTime(run) {
+  const late = new Promise((_resolve, reject) =>
+    setTimeout(() => reject(new Error(`it did not end within ${MAX_CASE_MS / 60_000} min`)), MAX_CASE_MS).unref(),
+  );
+  return Promise.race([run, late]);
+}
 
 async function loadCases(only) {
   const files = readdirSync(join(BENCH, "cases")).filter((file) => file.endsWith(".mjs"));
