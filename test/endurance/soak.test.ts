@@ -1,7 +1,9 @@
-// A server under a steady load: memory, descriptors and the store stop growing, and every call is answered.
+// A server under a steady load, with restarts, kills, retention and backups: every call is answered, no effect happens twice,
+// and memory, descriptors and the store stop growing.
 //
-// `npm run test:full -- --long soak` takes 30 minutes at 300 calls a second; HAFT_SOAK_MINUTES and HAFT_SOAK_RATE set others.
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+// `npm run test:full -- --long soak` takes 30 minutes at 200 calls a second; HAFT_SOAK_MINUTES and HAFT_SOAK_RATE set others.
+// With HAFT_SOAK_FOLDER it keeps its state there, and a second run with the same folder continues after the last sample.
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Site } from "../calls/processes/site.ts";
@@ -11,15 +13,25 @@ import { ClientParty } from "./client-party.ts";
 import type { ToldCall } from "./load-client.ts";
 
 const MINUTES = Number(process.env["HAFT_SOAK_MINUTES"] ?? 30);
-const RATE = Number(process.env["HAFT_SOAK_RATE"] ?? 300);
+const RATE = Number(process.env["HAFT_SOAK_RATE"] ?? 200);
 const CLIENTS = 2;
 const MAX_AT_ONCE = 100;
 const SAMPLES = 30;
 /** The server itself prunes once an hour. */
 const SAMPLES_BETWEEN_PRUNINGS = 3;
+const SAMPLES_BETWEEN_BACKUPS = 7;
+/** Restarts and kills are in the first sixth and at the end: memory is judged between them. */
+const STOPS: Readonly<Record<number, "SIGTERM" | "SIGKILL">> = {
+  2: "SIGTERM",
+  4: "SIGKILL",
+  28: "SIGKILL",
+  29: "SIGTERM",
+};
+const [FIRST_JUDGED, LAST_JUDGED] = [5, 28];
+const MAX_WAL_MB = 64;
 const MAX_STORE_MB = 64;
 const CONFIG = { store: { retention: { maxMb: MAX_STORE_MB } } };
-/** How much more the last third may have than the second: what a garbage collector leaves. */
+/** How much more the last half may have than the first: what a garbage collector leaves. */
 const MAX_GROWTH = { rss: 1.15, descriptors: 1.1, store: 1.15 };
 
 interface Sample {
@@ -33,61 +45,94 @@ interface Sample {
   log: number;
 }
 
+/** What a run that was stopped continues with. */
+interface Progress {
+  samples: Sample[];
+  calls: number;
+  outcomes: Record<string, number>;
+  /** How many reads took so many milliseconds. */
+  times: Record<number, number>;
+}
+
 describe.runIf(process.env["HAFT_FULL"] === "1" && process.platform === "linux")("a server under a steady load", () => {
   test(
-    "does not grow, and answers every call",
+    "does not grow, answers every call, and does nothing twice",
     async () => {
-      const base = temporaryFolder("haft-soak-");
+      const kept = process.env["HAFT_SOAK_FOLDER"];
+      const base = kept ?? temporaryFolder("haft-soak-");
+      mkdirSync(join(base, "site"), { recursive: true });
+      const saved = join(base, "soak.json");
+      const progress: Progress = existsSync(saved)
+        ? (JSON.parse(readFileSync(saved, "utf8")) as Progress)
+        : { samples: [], calls: 0, outcomes: {}, times: {} };
+      const { samples, outcomes, times } = progress;
       const cli = await bundleProgram("src/cli/main.ts", join(base, "cli"), { isSplit: true });
       const program = await bundleProgram("test/endurance/load-client.ts", join(base, "client"));
-      mkdirSync(join(base, "site"));
       const site = await Site.open({ base: join(base, "site"), programs: { cli, library: cli }, config: CONFIG });
       writeFileSync(join(site.folder, "note.txt"), "a note");
-      const server = site.freshServer();
+      let server = site.freshServer();
       const clients = Array.from({ length: CLIENTS }, (_, index) => {
-        const options = { name: `c${index}`, seed: index, atOnce: MAX_AT_ONCE, perSecond: RATE / CLIENTS };
+        const name = `c${index}-${samples.length}`;
+        const options = { name, seed: samples.length + index, atOnce: MAX_AT_ONCE, perSecond: RATE / CLIENTS };
         return new ClientParty(program, site.folder, options);
       });
-      try {
+      const useServer = async (): Promise<void> => {
         const url = await server.url();
         for (const client of clients) client.use(url);
-        const outcomes = new Map<string, number>();
-        const samples: Sample[] = [];
-        const times: number[] = [];
-        let calls = 0;
-        const count = (told: readonly ToldCall[]): void => {
-          calls += told.length;
-          for (const { kind, said, ms } of told) {
-            outcomes.set(`${kind} ${said}`, (outcomes.get(`${kind} ${said}`) ?? 0) + 1);
-            if (kind === "read") times.push(ms);
-          }
-        };
-        for (let taken = 1; taken <= SAMPLES; taken++) {
+      };
+      const stop = async (signal: "SIGTERM" | "SIGKILL"): Promise<void> => {
+        if (server.pid !== undefined) process.kill(server.pid, signal);
+        await server.ended;
+        for (const client of clients) client.use(undefined);
+        server = site.freshServer();
+        await useServer();
+      };
+      const run = async (args: string[]): Promise<void> => {
+        const { code, text } = await site.command(args).told;
+        if (code !== 0) throw new Error(`haft ${args.join(" ")} failed: ${text}`);
+      };
+      const count = (told: readonly ToldCall[]): void => {
+        progress.calls += told.length;
+        for (const { kind, said, ms } of told) {
+          outcomes[`${kind} ${said}`] = (outcomes[`${kind} ${said}`] ?? 0) + 1;
+          if (kind === "read") times[ms] = (times[ms] ?? 0) + 1;
+        }
+      };
+      try {
+        await useServer();
+        for (let taken = samples.length + 1; taken <= SAMPLES; taken++) {
           await new Promise((resolve) => setTimeout(resolve, (MINUTES * 60_000) / SAMPLES));
           count(clients.flatMap((client) => client.take()));
-          if (taken % SAMPLES_BETWEEN_PRUNINGS === 0) {
-            const { code, text } = await site.command(["store", "prune"]).told;
-            if (code !== 0) throw new Error(`haft store prune failed: ${text}`);
-          }
+          if (taken % SAMPLES_BETWEEN_PRUNINGS === 0) await run(["store", "prune"]);
+          if (taken % SAMPLES_BETWEEN_BACKUPS === 0) await run(["store", "backup", join(base, `backup-${taken}.db`)]);
           samples.push({
             minute: Math.round((taken * MINUTES * 100) / SAMPLES) / 100,
-            calls,
+            calls: progress.calls,
             ...usageOf(server.pid ?? 0, join(base, "site", "state")),
           });
+          writeFileSync(saved, JSON.stringify(progress));
           process.stderr.write(`soak: ${JSON.stringify(samples.at(-1))}\n`);
+          const signal = STOPS[taken];
+          if (signal) await stop(signal);
         }
         await Promise.all(clients.map((client) => client.stop()));
         count(clients.flatMap((client) => client.take()));
-        const latency = percentiles(times);
-        process.stderr.write(`soak: ${JSON.stringify({ calls, latency, ...Object.fromEntries(outcomes) })}\n`);
-        expect([...outcomes.keys()].sort()).toEqual([
-          "job completed",
-          "pay approval_denied",
-          "pay completed",
-          "read completed",
-          "spend completed",
-        ]);
+        const latency = percentilesOf(times);
+        process.stderr.write(`soak: ${JSON.stringify({ calls: progress.calls, latency, ...outcomes })}\n`);
+        const lost = Object.keys(outcomes).filter((outcome) => outcome.endsWith(" unknown_outcome"));
+        expect(
+          Object.keys(outcomes)
+            .filter((outcome) => !lost.includes(outcome))
+            .sort(),
+        ).toEqual(["job completed", "pay approval_denied", "pay completed", "read completed", "spend completed"]);
+        // Only what ran when a process was killed.
+        const killed = Object.values(STOPS).filter((signal) => signal === "SIGKILL").length;
+        expect(lost.reduce((sum, outcome) => sum + (outcomes[outcome] ?? 0), 0)).toBeLessThanOrEqual(
+          killed * CLIENTS * MAX_AT_ONCE,
+        );
+        expect([...site.effects()].filter(([, effects]) => effects.length > 1)).toEqual([]);
         expect(growthOf(samples)).toEqual([]);
+        expect(Math.max(...samples.map(({ log }) => log))).toBeLessThanOrEqual(MAX_WAL_MB);
         expect((await site.store.audit.verify()).problems).toEqual([]);
       } finally {
         for (const client of clients) client.kill();
@@ -113,21 +158,28 @@ function usageOf(pid: number, folder: string): Pick<Sample, "rss" | "descriptors
   return { rss: Math.round(rss), descriptors, store: sizeOf(false), log: sizeOf(true) };
 }
 
-/** Compares medians of the second and the last third: the first one warms up. */
+/** Compares medians of two halves of what one process has written. */
 function growthOf(samples: readonly Sample[]): string[] {
-  const third = Math.floor(samples.length / 3);
+  const judged = samples.slice(FIRST_JUDGED, LAST_JUDGED);
+  const half = Math.floor(judged.length / 2);
   return (["rss", "descriptors", "store"] as const).flatMap((what) => {
-    const values = samples.map((sample) => sample[what]);
-    const before = percentile(values.slice(third, 2 * third), 0.5);
-    const after = percentile(values.slice(2 * third), 0.5);
+    const values = judged.map((sample) => sample[what]);
+    const before = percentile(values.slice(0, half), 0.5);
+    const after = percentile(values.slice(half), 0.5);
     // Up to its limit the store may grow; entries are deleted in whole segments.
     if (what === "store" && after < MAX_STORE_MB * 1.25) return [];
     return after > before * MAX_GROWTH[what] ? [`${what} grew from ${before} to ${after}`] : [];
   });
 }
 
-function percentiles(times: readonly number[]): Record<string, number> {
-  return { p50: percentile(times, 0.5), p99: percentile(times, 0.99), max: percentile(times, 1) };
+function percentilesOf(times: Readonly<Record<number, number>>): Record<string, number> {
+  const sorted = Object.entries(times).sort(([a], [b]) => Number(a) - Number(b));
+  const all = sorted.reduce((sum, [, count]) => sum + count, 0);
+  const at = (share: number): number => {
+    let seen = 0;
+    return Number(sorted.find(([, count]) => (seen += count) >= all * share)?.[0] ?? 0);
+  };
+  return { p50: at(0.5), p99: at(0.99), max: at(1) };
 }
 
 function percentile(values: readonly number[], share: number): number {
