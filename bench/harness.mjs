@@ -13,6 +13,9 @@ export const BENCH = fileURLToPath(new URL(".", import.meta.url)).replace(/[\\/]
 /** The build that is measured; `--dist` names another one, to compare with. */
 export const DIST = process.env["HAFT_BENCH_DIST"] ?? join(ROOT, "dist");
 
+/** Whether it matters only that a case runs. */
+export const SMOKE = process.env["HAFT_BENCH_SMOKE"] === "1";
+
 /** The package as its users get it. */
 export function importHaft() {
   return import(pathToFileURL(join(DIST, "index.js")).href);
@@ -36,8 +39,9 @@ export async function timed(work) {
  */
 export async function interleave(subjects, rounds) {
   const names = Object.keys(subjects);
+  const turns = SMOKE ? 1 : rounds;
   const taken = Object.fromEntries(names.map((name) => [name, []]));
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < turns; round++) {
     for (let turn = 0; turn < names.length; turn++) {
       const name = names[(round + turn) % names.length];
       taken[name].push(await subjects[name]());

@@ -36,6 +36,9 @@ export function createReport({ json }) {
         },
       };
     },
+    caseEnded(seconds) {
+      if (!json) print(`  (${seconds.toFixed(0)} s)`);
+    },
     end(minutes) {
       if (json) return;
       print(`\nIt took ${minutes.toFixed(1)} min.`);

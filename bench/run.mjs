@@ -1,6 +1,6 @@
 // npm run bench [-- --only NAME] [--json] [--no-peers] [--dist FOLDER] [--data FOLDER] [--update]
 // Measures Haft and its peers in one run. Says whether goals are met; fails only when a case cannot be measured.
-// With --update, the figures of this run replace those of docs/benchmarks.md.
+// With --update, the figures of this run replace those of docs/benchmarks.md. --smoke only shows that every case runs.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
@@ -20,8 +20,10 @@ const { values: options } = parseArgs({
     // Labelled sets for tool-search.
     data: { type: "string" },
     update: { type: "boolean", default: false },
+    smoke: { type: "boolean", default: false },
   },
 });
+if (options.smoke) Object.assign(process.env, { HAFT_BENCH_SMOKE: "1", HAFT_BENCH_CALLS: "2000" });
 if (options.update && (options.only || options["no-peers"] || options.dist)) {
   stop("The page has the figures of one whole run: --update takes neither --only nor --no-peers nor --dist.");
 }
@@ -46,6 +48,7 @@ report.begin([`${machine}.`, `Peers: ${peers}.`]);
 
 for (const { name, run } of cases) {
   const rows = report.bench(name);
+  const started = performance.now();
   try {
     await inTime(run({ ...rows, withoutPeers, data: options.data && resolve(options.data) }));
   } catch (error) {
@@ -53,6 +56,7 @@ for (const { name, run } of cases) {
     process.stderr.write(`${error.stack}\n`);
     process.exitCode = 1;
   }
+  report.caseEnded((performance.now() - started) / 1000);
 }
 const minutes = (performance.now() - begun) / 60_000;
 report.end(minutes);

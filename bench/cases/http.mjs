@@ -8,20 +8,20 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import { BENCH, DIST, interleave, median, medianRatio, percentile } from "../harness.mjs";
+import { BENCH, DIST, interleave, median, medianRatio, percentile, SMOKE } from "../harness.mjs";
 
 export const name = "http";
 
 const CONNECTIONS = 20;
-const CALLS = 4000;
+const CALLS = SMOKE ? 400 : 4000;
 const ROUNDS = 9;
 const STREAMS = 1000;
 const EVENTS_A_CALL = 3;
 const IN_FLIGHT = 500;
 const CLIENTS = 100;
 const ASKERS = 10;
-const WARM_UP_MS = 3000;
-const CLIENTS_MS = 8000;
+const WARM_UP_MS = SMOKE ? 100 : 3000;
+const CLIENTS_MS = SMOKE ? 500 : 8000;
 const PROBE_MS = 50;
 const UNANSWERED_MS = 30_000;
 

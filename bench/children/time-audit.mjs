@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { DIST, importHaft } from "../harness.mjs";
+import { DIST, importHaft, SMOKE } from "../harness.mjs";
 
-const SECONDS = 5;
+const SECONDS = SMOKE ? 1 : 5;
 const [, , what, inFlight] = process.argv;
 
 const { openStore } = await import(pathToFileURL(join(DIST, "store", "store.js")).href);
@@ -16,7 +16,7 @@ const store = await openStore({ stateFolder: folder });
 const call = what === "bare" ? await bareInsert() : what === "sync" ? await bareSync() : await haftCall(what);
 
 // Until the code is compiled. A session runs one write at a time, so each lane has its own.
-const WARM_UP = 3000;
+const WARM_UP = SMOKE ? 100 : 3000;
 await Promise.all(
   Array.from({ length: 20 }, async (_, lane) => {
     for (let n = 0; n < WARM_UP / 20; n++) await call(`warm-${lane}-${n}`, `warm-${lane}`);
