@@ -3,66 +3,80 @@ import { type ChainLink, closedStore, type Statement } from "../database.ts";
 import { resolveInstalled } from "../../schema/load-package.ts";
 
 interface Request {
-  id: number;
   /** The rows of a SELECT. */
   select?: Statement;
   /** In one transaction. */
   write?: readonly Statement[];
   /** Checks the chain of the selected rows: see `DatabaseReader`. */
-  from?: ChainLink;
+  from?: ChainLink | undefined;
+  /** How long SQLite waits for locks. */
+  waitMs: number;
 }
 
 interface Reply {
-  id: number;
   rows?: Record<string, unknown>[];
   error?: { message: string; code?: string };
 }
 
+/** After it was moved to the file. */
+export const KEPT_WAL_BYTES = 4 * 1024 * 1024;
 const WAIT_MS = 5000;
-/** Writers wait as long, so it is short: the next checkpoint tries again. */
-const RESTART_WAIT_MS = 100;
+/** While the other writers of this process wait too, so it is short: whoever asks tries again. */
+const ALONE_WAIT_MS = 100;
+
+/** Runs work while no other writer of this process writes, and lets the next ones wait for its end. */
+export type Alone = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
  * A connection of its own to a SQLite file, on its own thread: for reads of many rows and for upkeep, which would block the
- * event loop. It starts with the first request.
+ * event loop. It starts with the first request. Requests are sent one by one: a write that waited behind a long read would
+ * hold up the writers of the event loop.
  */
 export class SqliteThread {
   readonly #file: string;
-  readonly #waiting = new Map<number, { resolve(rows: object[]): void; reject(error: Error): void }>();
+  readonly #alone: Alone;
+  #waiting: { resolve(rows: object[]): void; reject(error: Error): void } | undefined;
+  #last: Promise<unknown> = Promise.resolve();
   #worker: Worker | undefined;
-  #nextId = 1;
   #isClosed = false;
 
-  constructor(file: string) {
+  constructor(file: string, alone: Alone) {
     this.#file = file;
+    this.#alone = alone;
   }
 
   select(select: Statement, from?: ChainLink): Promise<object[]> {
-    return this.#request({ id: this.#nextId++, select, from });
+    return this.#inTurn(() => this.#send({ select, from, waitMs: WAIT_MS }));
   }
 
-  /** Waits for the lock of other writers, for some seconds. */
+  /** Waits only a moment for writers of other processes: those of this one wait meanwhile. */
   async write(write: readonly Statement[]): Promise<void> {
-    await this.#request({ id: this.#nextId++, write });
+    await this.#inTurn(() => this.#alone(() => this.#send({ write, waitMs: ALONE_WAIT_MS })));
+  }
+
+  /** A statement that writes and is no part of a transaction. */
+  async maintain(sql: string): Promise<void> {
+    await this.#inTurn(() => this.#alone(() => this.#send({ select: [sql, []], waitMs: WAIT_MS })));
   }
 
   /**
    * Moves what is in the WAL to the file, so the next writer starts the WAL anew. Nearly all of it while writers go on, and
-   * what they add meanwhile while they wait.
+   * what they add meanwhile while they wait. False if a reader still needs the WAL.
    */
-  async checkpoint(): Promise<void> {
-    await this.select(["PRAGMA wal_checkpoint(PASSIVE)", []]);
-    await this.select([`PRAGMA busy_timeout = ${RESTART_WAIT_MS}`, []]);
-    try {
-      await this.select(["PRAGMA wal_checkpoint(RESTART)", []]);
-    } finally {
-      await this.select([`PRAGMA busy_timeout = ${WAIT_MS}`, []]);
-    }
+  async checkpoint(): Promise<boolean> {
+    const move = (mode: string, waitMs: number) =>
+      this.#send({ select: [`PRAGMA wal_checkpoint(${mode})`, []], waitMs });
+    const [moved] = await this.#inTurn(async () => {
+      await move("PASSIVE", WAIT_MS);
+      return this.#alone(() => move("RESTART", ALONE_WAIT_MS));
+    });
+    return (moved as { busy?: number } | undefined)?.busy === 0;
   }
 
   /** Waits for running requests. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    await this.#last;
     const worker = this.#worker;
     if (!worker) return;
     const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
@@ -71,36 +85,42 @@ export class SqliteThread {
     await exited;
   }
 
-  #request(request: Request): Promise<object[]> {
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isClosed) return Promise.reject(closedStore());
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  #send(request: Request): Promise<object[]> {
     const worker = (this.#worker ??= this.#start());
-    if (this.#waiting.size === 0) worker.ref();
+    worker.ref();
     return new Promise((resolve, reject) => {
-      this.#waiting.set(request.id, { resolve, reject });
+      this.#waiting = { resolve, reject };
       worker.postMessage(request);
     });
   }
 
   #start(): Worker {
     const driver = resolveInstalled("@photostructure/sqlite");
-    const workerData = { driver, file: this.#file, timeout: WAIT_MS };
+    const workerData = { driver, file: this.#file, maxWalBytes: KEPT_WAL_BYTES };
     const worker = new Worker(SOURCE, { eval: true, workerData, execArgv: [] });
     worker.on("message", (reply: Reply) => this.#settle(worker, reply));
     const fail = (error: Error): void => {
       if (this.#worker === worker) this.#worker = undefined;
-      for (const { reject } of this.#waiting.values()) reject(error);
-      this.#waiting.clear();
+      this.#waiting?.reject(error);
+      this.#waiting = undefined;
     };
     worker.on("error", fail);
     worker.on("exit", () => fail(new Error(`The thread that reads ${this.#file} has ended.`)));
     return worker;
   }
 
-  #settle(worker: Worker, { id, rows = [], error }: Reply): void {
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
+  #settle(worker: Worker, { rows = [], error }: Reply): void {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
     // The thread must not keep the process alive.
-    if (this.#waiting.size === 0 && !this.#isClosed) worker.unref();
+    worker.unref();
     if (error) waiting?.reject(Object.assign(new Error(error.message), { code: error.code }));
     else waiting?.resolve(rows);
   }
@@ -117,9 +137,10 @@ const statements = new Map();
 
 function prepare(sql) {
   if (!connection) {
-    connection = new DatabaseSync(workerData.file, { timeout: workerData.timeout });
+    connection = new DatabaseSync(workerData.file);
     connection.exec("PRAGMA synchronous = NORMAL");
     connection.exec("PRAGMA wal_autocheckpoint = 0");
+    connection.exec("PRAGMA journal_size_limit = " + workerData.maxWalBytes);
   }
   let statement = statements.get(sql);
   if (statement) return statement;
@@ -153,7 +174,6 @@ function select([sql, params], from) {
 }
 
 function write(all) {
-  prepare("SELECT 1 AS one");
   connection.exec("BEGIN IMMEDIATE");
   try {
     for (const [sql, params] of all) prepare(sql).run(...params);
@@ -172,12 +192,13 @@ parentPort.on("message", (request) => {
     parentPort.close();
     return;
   }
-  const { id } = request;
   try {
+    prepare("SELECT 1 AS one");
+    connection.exec("PRAGMA busy_timeout = " + request.waitMs);
     const rows = request.select ? select(request.select, request.from) : write(request.write);
-    parentPort.postMessage({ id, rows });
+    parentPort.postMessage({ rows });
   } catch (error) {
-    parentPort.postMessage({ id, error: { message: error.message, code: error.sqliteCodeName || error.code } });
+    parentPort.postMessage({ error: { message: error.message, code: error.sqliteCodeName || error.code } });
   }
 });
 `;

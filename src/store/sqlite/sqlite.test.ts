@@ -63,6 +63,33 @@ describe("SQLite", () => {
     await database.close();
   });
 
+  test("waits for its own upkeep however long that takes, and upkeep for a checkpoint that others hold up", async () => {
+    const file = newFile();
+    const database = await openSqlite(file, { busyTimeoutMs: 20 });
+    await database.run("CREATE TABLE t (a)");
+    const fill =
+      "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO t SELECT randomblob(1000) FROM n";
+    let isWritten = false;
+    const upkeep = database.reader.write([[fill, [40_000]]]).finally(() => void (isWritten = true));
+    for (let turn = 0; !isWritten; turn++) await database.run("INSERT INTO t VALUES (?)", [turn]);
+    await upkeep;
+    // Another connection still reads what was there before.
+    const other = await openSqlite(file);
+    await other.run("BEGIN");
+    await other.all("SELECT count(*) FROM t");
+    let isSmall = false;
+    const later = (async () => {
+      for (let slice = 0; slice < 4; slice++) await database.reader.write([[fill, [20_000]]]);
+    })().finally(() => void (isSmall = true));
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setTimeout(resolve, 10));
+    expect([isSmall, statSync(`${file}-wal`).size < 64 * 1024 * 1024]).toEqual([false, true]);
+    await other.run("COMMIT");
+    await later;
+    expect(statSync(`${file}-wal`).size).toBeLessThan(64 * 1024 * 1024);
+    await other.close();
+    await database.close();
+  });
+
   test.runIf(process.platform === "linux")(
     "keeps no file open for long after it is closed, and none if it is opened again",
     async () => {

@@ -15,11 +15,12 @@ import {
   type SqlDatabase,
   type SqlTransaction,
   type SqlValue,
+  type Statement,
   type TransactionOptions,
 } from "../database.ts";
 import { ChangeFeed, watchFile } from "../change-feed.ts";
 import { StoreEnd } from "./store-end.ts";
-import { SqliteThread } from "./sqlite-thread.ts";
+import { KEPT_WAL_BYTES, SqliteThread } from "./sqlite-thread.ts";
 import { SqliteWords } from "./sqlite-words.ts";
 import {
   checkInChild,
@@ -78,9 +79,9 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   try {
     connection.exec("PRAGMA journal_mode = WAL");
     connection.exec("PRAGMA synchronous = NORMAL");
-    // The thread moves the WAL to the file: that may take long. Then it starts anew, and is cut to a quarter.
+    // The thread moves the WAL to the file: that may take long. Then it starts anew, and is cut.
     connection.exec("PRAGMA wal_autocheckpoint = 0");
-    connection.exec(`PRAGMA journal_size_limit = ${MAX_WAL_BYTES / 4}`);
+    connection.exec(`PRAGMA journal_size_limit = ${KEPT_WAL_BYTES}`);
     connection.exec("PRAGMA foreign_keys = ON");
     // Reading the schema detects a file that is not a database.
     connection.prepare("SELECT count(*) AS n FROM sqlite_master").all();
@@ -113,6 +114,9 @@ const MAX_STATEMENTS = 300;
 /** The WAL is moved to the file if it is larger. Looked at after this many commits. */
 const MAX_WAL_BYTES = 16 * 1024 * 1024;
 const COMMITS_BETWEEN_LOOKS = 64;
+/** Upkeep waits until less is in the WAL: a reader of another process may hold it up. */
+const MAX_UPKEEP_WAL_BYTES = 2 * MAX_WAL_BYTES;
+const UPKEEP_WAIT_MS = 30_000;
 
 /**
  * Writes and reads of few rows run on the event loop: they take some 50 µs, and a thread would add 80 (docs/decisions/0028).
@@ -139,7 +143,7 @@ export class SqliteDatabase implements SqlDatabase {
   #nextSync: Promise<void> | undefined;
   readonly #end: StoreEnd | undefined;
   #commits = 0;
-  #checkpoint: Promise<void> | undefined;
+  #checkpoint: Promise<boolean> | undefined;
   readonly #statements = new Map<string, Prepared>();
   readonly #opened: BigIntStats | undefined;
   #isClosed = false;
@@ -166,7 +170,13 @@ export class SqliteDatabase implements SqlDatabase {
   ) {
     this.#connection = connection;
     this.#busyTimeoutMs = busyTimeoutMs;
-    this.#thread = new SqliteThread(file);
+    this.#thread = new SqliteThread(file, (work) =>
+      this.#enqueue(() => {
+        // Reads need not wait.
+        this.#isLockedOut = true;
+        return work().finally(() => void (this.#isLockedOut = false));
+      }, true),
+    );
     openHere.set(file, (openHere.get(file) ?? 0) + 1);
     // A database in memory belongs to one connection.
     this.reader = file.startsWith(IN_MEMORY) ? readerOn(this) : this.#readerOn(this.#thread);
@@ -205,8 +215,12 @@ export class SqliteDatabase implements SqlDatabase {
   }
 
   async compact(): Promise<void> {
-    await this.reader.all("VACUUM");
-    await this.reader.all("PRAGMA wal_checkpoint(TRUNCATE)");
+    if (!this.#opened) return void (await this.all("VACUUM"));
+    for (const sql of ["VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"]) {
+      await this.#thread.maintain(sql).catch((error: unknown) => {
+        throw this.#explain(error);
+      });
+    }
   }
 
   all<Row extends object>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
@@ -264,11 +278,12 @@ export class SqliteDatabase implements SqlDatabase {
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
+    // Before the queue: what it has begun waits in the queue too.
+    await this.#thread.close();
     await this.#enqueue(async () => {
       if (this.#isClosed) return;
       this.#isClosed = true;
       this.#feed.close();
-      await this.#thread.close();
       await this.#syncing;
       this.#end?.close();
       await this.#wal?.then((wal) => wal.close()).catch(() => undefined);
@@ -308,7 +323,7 @@ export class SqliteDatabase implements SqlDatabase {
       const result = await work(this.#tx);
       this.#exec("COMMIT");
       this.#full = undefined;
-      if (++this.#commits >= COMMITS_BETWEEN_LOOKS) this.#checkpointLater();
+      if (++this.#commits >= COMMITS_BETWEEN_LOOKS) void this.#checkpointIfLarge();
       return result;
     } finally {
       this.#rollBack();
@@ -364,13 +379,33 @@ export class SqliteDatabase implements SqlDatabase {
     return wal;
   }
 
-  #checkpointLater(): void {
+  get #walBytes(): number {
+    return (this.#opened && statSync(`${this.file}-wal`, { throwIfNoEntry: false })?.size) || 0;
+  }
+
+  /** False if it fails: the data stays in the WAL, and the next look tries again. */
+  async #checkpointIfLarge(): Promise<boolean> {
     this.#commits = 0;
-    const bytes = this.#opened && statSync(`${this.file}-wal`, { throwIfNoEntry: false })?.size;
-    if (!bytes || bytes < MAX_WAL_BYTES || this.#checkpoint || this.#isClosed) return;
-    const done = (): void => void (this.#checkpoint = undefined);
-    // If it fails, the data stays in the WAL, and the next look tries again.
-    this.#checkpoint = this.#thread.checkpoint().then(done, done);
+    if (this.#walBytes < MAX_WAL_BYTES || this.#isClosed) return true;
+    this.#checkpoint ??= this.#thread
+      .checkpoint()
+      .catch(() => false)
+      .finally(() => void (this.#checkpoint = undefined));
+    return this.#checkpoint;
+  }
+
+  /** In the thread. It neither fails because of other writers, nor fills the disk with a WAL that cannot be moved. */
+  async #upkeep(statements: readonly Statement[]): Promise<void> {
+    for (const until = performance.now() + UPKEEP_WAIT_MS; ; await sleep(100 * (0.5 + Math.random()))) {
+      try {
+        if (!(await this.#checkpointIfLarge()) && this.#walBytes > MAX_UPKEEP_WAL_BYTES)
+          throw Object.assign(new Error("Others still read the WAL"), { code: "SQLITE_BUSY" });
+        return await this.#thread.write(statements);
+      } catch (error) {
+        const explained = this.#explain(error);
+        if (!isLocked(explained) || performance.now() > until) throw explained;
+      }
+    }
   }
 
   #readerOn(thread: SqliteThread): DatabaseReader {
@@ -389,7 +424,7 @@ export class SqliteDatabase implements SqlDatabase {
         const [end] = await thread.select([sql, params], from).catch(explain);
         return end as ChainLink & { count: number; read: number };
       },
-      write: (statements) => thread.write(statements).catch(explain),
+      write: (statements) => this.#upkeep(statements),
     };
   }
 
