@@ -11,6 +11,7 @@ import { integer, json, type StoreModule, table, text } from "./table.ts";
 
 /** Stored outputs are deleted after a week, like the output files of a workspace. */
 const OUTPUT_RETENTION_MS = 7 * 24 * 60 * 60_000;
+const PRUNED_AT_ONCE = 50;
 
 const artifacts = table(
   "artifacts",
@@ -114,16 +115,15 @@ class SqlArtifacts implements ArtifactStore {
     );
   }
 
+  /** In slices: these are the largest rows of the store. */
   async pruneOutputs(before: number): Promise<void> {
-    await this.#db.transaction(async (tx) => {
-      await tx.run(
-        `DELETE FROM artifact_versions WHERE EXISTS (
-           SELECT 1 FROM artifacts AS a WHERE a.session = artifact_versions.session AND a.id = artifact_versions.id
-             AND a.origin = 'output' AND a.updated_at < ?)`,
-        [before],
-      );
-      await tx.run("DELETE FROM artifacts WHERE origin = 'output' AND updated_at < ?", [before]);
-    });
+    const old = `SELECT session, id FROM artifacts WHERE origin = 'output' AND updated_at < ? ORDER BY session, id LIMIT ${PRUNED_AT_ONCE}`;
+    while ((await this.#db.all(old, [before])).length > 0) {
+      await this.#db.reader.write([
+        [`DELETE FROM artifact_versions WHERE (session, id) IN (${old})`, [before]],
+        [`DELETE FROM artifacts WHERE (session, id) IN (${old})`, [before]],
+      ]);
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../core/clock.ts";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { ENGINES, useEngine } from "./engines.fixture.ts";
@@ -9,6 +9,7 @@ import type { Session } from "../models/agent/session-store.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
 import type { SqlDatabase } from "./database.ts";
 import { Retention, retentionOf } from "./retention.ts";
+import { prepareChildren } from "./start-child.fixture.ts";
 import { openStore, type Store } from "./store.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -153,3 +154,47 @@ test("archives are whole, are written once, and continue each other", async () =
   expect(pruned).toMatchObject({ auditEntries: 20_000, archives: [first, second] });
   await store.close();
 });
+
+/** Entries of long ago, without their hashes: pruning reads only the last one of a segment. */
+async function fillWithOld(store: Store, count: number): Promise<void> {
+  await store.database.run(
+    "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) " +
+      "INSERT INTO audit (seq, at, kind, owner, data, previous, hash) " +
+      "SELECT i, 1, 'note', 'o', hex(randomblob(100)), '', 'h' || i FROM n",
+    [count],
+  );
+  await store.database.run("UPDATE audit_head SET count = ?, hash = ?", [count, `h${count}`]);
+  await store.database.run("UPDATE audit_index SET seq = ?", [count]);
+}
+
+test("a pruning that was killed goes on where it stopped, and deletes no more than it was to", async () => {
+  const children = await prepareChildren();
+  onTestFinished(() => children.remove());
+  const stateFolder = mkdtempSync(join(folder, "s-"));
+  const filled = await openStore({ stateFolder });
+  await fillWithOld(filled, 50_000);
+  const { used } = await filled.database.size();
+  const maxMb = used / 2 / 1024 / 1024;
+  await filled.close();
+  const source = `
+    const store = await openStore({ stateFolder: process.argv[2] });
+    void store.retention.prune({ ...JSON.parse(process.argv[3]) });
+    for (;;) {
+      const [{ n }] = await store.database.all("SELECT MIN(seq) AS n FROM audit");
+      if (n > 5000) say("begun");
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }`;
+  const tooMuch = { ...limits, auditDays: 1_000_000, maxMb };
+  const child = children.start(source, [stateFolder, JSON.stringify(tooMuch)]);
+  await child.waitForOutput("begun");
+  child.process.kill("SIGKILL");
+  await child.ended;
+  const store = await openStore({ stateFolder });
+  const first = async () => (await store.database.all<{ n: number }>("SELECT MIN(seq) AS n FROM audit"))[0]?.n;
+  const [begun] = await store.database.all<{ seq: number }>("SELECT MAX(last_seq) AS seq FROM audit_segments");
+  expect(await first()).toBeLessThan(begun!.seq);
+  const { auditEntries } = await store.retention.prune(tooMuch);
+  expect([await first(), auditEntries]).toEqual([begun!.seq + 1, expect.any(Number)]);
+  expect(auditEntries).toBeGreaterThan(0);
+  await store.close();
+}, 120_000);

@@ -69,7 +69,7 @@ export class Retention {
   readonly #options: RetentionOptions;
   #timer: Timer | undefined;
   #running: Promise<unknown> | undefined;
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(options: RetentionOptions) {
     this.#options = options;
@@ -79,7 +79,7 @@ export class Retention {
   start(limitsNow: () => RetentionLimits): void {
     const { clock, warn } = this.#options;
     const next = (ms: number): void => {
-      if (this.#isClosed) return;
+      if (this.#closing.signal.aborted) return;
       this.#timer = clock.after(ms, () => {
         const failed = (error: unknown): void =>
           warn(
@@ -94,16 +94,21 @@ export class Retention {
     next(FIRST_MS);
   }
 
+  /** Stops after the current slice. The next process goes on there. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
     this.#timer?.cancel();
     await this.#running;
   }
 
   async prune(limits: RetentionLimits, { isDryRun = false } = {}): Promise<PruneReport> {
     const { database, clock, owner, outputs } = this.#options;
+    const { signal } = this.#closing;
     const { used: bytesBefore } = await database.size();
-    const { due, rule } = await this.#dueSegments(limits, bytesBefore);
+    // What an earlier process has not finished: it counts as too much only if it stays.
+    const rest = isDryRun ? 0 : await deleteUpTo(database, (await readBase(database)).seq, signal);
+    const { used } = rest > 0 ? await database.size() : { used: bytesBefore };
+    const { due, rule } = await this.#dueSegments(limits, used);
     const idleBefore = clock.now() - limits.sessionDays * DAY_MS;
     const report: PruneReport = { auditEntries: 0, sessions: 0, archives: [], bytesBefore, bytesAfter: bytesBefore };
     report.sessions = await this.#pruneSessions(idleBefore, isDryRun);
@@ -113,14 +118,14 @@ export class Retention {
     }
     await outputs.pruneOutputs(clock.now() - limits.outputDays * DAY_MS);
     await database.run("DELETE FROM tool_use WHERE last_used_at < ?", [clock.now() - TOOL_USE_DAYS * DAY_MS]);
-    await deleteUpTo(database, (await readBase(database)).seq);
     const segments: AuditSegment[] = [];
     for (const segment of due) {
       const archive = limits.archives ? await this.#archive(segment) : segment.archive;
       if (archive !== undefined) report.archives.push(archive);
       segments.push({ ...segment, archive });
     }
-    report.auditEntries = await pruneSegments(database, { segments, rule, at: clock.now(), owner });
+    if (signal.aborted) return report;
+    report.auditEntries = rest + (await pruneSegments(database, { segments, rule, at: clock.now(), owner, signal }));
     report.bytesAfter = (await database.size()).used;
     return report;
   }

@@ -3,6 +3,7 @@ import { mkdir, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createGzip } from "node:zlib";
 import type { AuditReport, PruningRule } from "../../gate/audit-log.ts";
 import type { SqlDatabase } from "../database.ts";
@@ -66,6 +67,8 @@ async function writeArchive(database: SqlDatabase, segment: AuditSegment, file: 
 }
 
 export interface Pruning {
+  /** Stops after a slice. */
+  signal?: AbortSignal;
   /** The oldest ones, without a gap. */
   segments: readonly AuditSegment[];
   rule: PruningRule;
@@ -79,7 +82,7 @@ export interface Pruning {
  * then on, also if this stops halfway.
  */
 export async function pruneSegments(database: SqlDatabase, pruning: Pruning): Promise<number> {
-  const { segments, rule, at, owner } = pruning;
+  const { segments, rule, at, owner, signal } = pruning;
   const [first, last] = [segments[0], segments.at(-1)];
   if (!first || !last) return 0;
   const archives = segments.flatMap(({ archive }) => archive ?? []);
@@ -93,7 +96,7 @@ export async function pruneSegments(database: SqlDatabase, pruning: Pruning): Pr
     },
     { synced: true },
   );
-  return deleteUpTo(database, last.lastSeq);
+  return deleteUpTo(database, last.lastSeq, signal);
 }
 
 const NEWEST = `AND seq > ? AND ${RARE_KINDS} ORDER BY seq DESC LIMIT 1`;
@@ -115,17 +118,22 @@ export async function findPruning(
   return row && upTo === base.seq && hash === base.hash ? { upTo, at: row.at, seq: row.seq, rule } : undefined;
 }
 
-/** Also what an earlier process left. */
-export async function deleteUpTo(database: SqlDatabase, seq: number): Promise<number> {
-  const [first] = await database.reader.all<{ seq: number | null }>("SELECT MIN(seq) AS seq FROM audit");
+/** Writers of other processes look for a lock as often, so each gets its turn between two slices. */
+const PAUSE_MS = 25;
+
+/** Also what an earlier process left. If it is stopped, the next one goes on. */
+export async function deleteUpTo(database: SqlDatabase, seq: number, signal?: AbortSignal): Promise<number> {
+  const { reader, words } = database;
+  const [first] = await reader.all<{ seq: number | null }>("SELECT MIN(seq) AS seq FROM audit");
   let deleted = 0;
-  for (let from = first?.seq ?? seq + 1; from <= seq; from += PAGE) {
+  if ((first?.seq ?? seq + 1) <= seq) await reader.write(words.beforeForget);
+  for (let from = first?.seq ?? seq + 1; from <= seq && !signal?.aborted; from += PAGE) {
     const to = Math.min(from + PAGE - 1, seq);
-    await database.reader.write([
-      ["DELETE FROM audit WHERE seq >= ? AND seq <= ?", [from, to]],
-      ...forgetting(database, to),
-    ]);
+    const began = performance.now();
+    await reader.write([["DELETE FROM audit WHERE seq >= ? AND seq <= ?", [from, to]], ...forgetting(database, to)]);
     deleted += to - from + 1;
+    // Half of the time belongs to others.
+    await sleep(Math.max(PAUSE_MS, performance.now() - began));
   }
   return deleted;
 }

@@ -41,6 +41,8 @@ export interface AuditWords {
   ): { from: string; condition: string; value: string; order: string };
   /** A text of the entry's data, as an expression. */
   field(name: "risk" | "toolKind"): string;
+  /** Run once before many are deleted. */
+  readonly beforeForget: readonly Statement[];
   /** Deletes the words of the entries up to a number. */
   readonly forget: string;
 }

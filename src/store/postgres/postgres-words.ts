@@ -20,6 +20,7 @@ export class PostgresWords implements AuditWords {
   readonly read =
     `SELECT ${ENTRY_COLUMNS}, data, NULL AS code, NULL AS ms, NULL AS waited, NULL AS bytes ` +
     "FROM audit WHERE seq > ? ORDER BY seq LIMIT ?";
+  readonly beforeForget = [];
   readonly forget = "DELETE FROM audit_words WHERE seq <= ?";
 
   complete(row: IndexedRow): void {
