@@ -206,7 +206,7 @@ export class ProcessTable {
     const { label, detached = false, ...start } = options;
     this.#hasMarked ||= !detached;
     const env = detached ? start.env : { ...start.env, [MARK_NAME]: this.#mark };
-    const process = await startProcess({ ...start, env });
+    const process = await startProcess({ ...start, env, outlivesHost: detached });
     const id = createProcessId((taken) => this.#entries.has(taken));
     const command = "argv" in start ? start.argv.join(" ") : start.shellCommand;
     const now = this.#clock();

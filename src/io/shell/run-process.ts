@@ -3,6 +3,7 @@ import { toolError } from "../../core/error.ts";
 import { spawnOnFiles } from "./spawn-on-files.ts";
 import type { Child, ChildEvents, Launch } from "./spawn-process.ts";
 import { killProcessTree, signalGroup, type TreeLimits, treeRoot, type TreeRoot, watchTree } from "./process-tree.ts";
+import { endWithHost } from "./end-with-host.ts";
 import { findShell } from "./find-program.ts";
 import { createOutputBuffer, type OutputBuffer, type OutputOptions } from "./output-buffer.ts";
 import { describeEnd, type Exit, type KillReason, type ProcessEnd } from "./exit-status.ts";
@@ -28,6 +29,8 @@ export type StartOptions = ({ argv: readonly string[] } | { shellCommand: string
   limits?: TreeLimits;
   /** The program is the launcher of the sandbox; see `KillOptions`. */
   isSupervised?: boolean;
+  /** It goes on after this process. Default: it and its group end with it, also if it is killed. */
+  outlivesHost?: boolean;
   output?: OutputOptions;
 };
 
@@ -55,13 +58,19 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
       state.hasEnded = true;
       state.ended.resolve({ code, signal });
     },
-    closed: () => state.closed.resolve(),
+    closed() {
+      state.closed.resolve();
+      release?.();
+    },
   };
+  let release: (() => void) | undefined;
+  const watchHost = options.outlivesHost ? undefined : endWithHost(options);
   const startedAt = performance.now();
   const launch = launchOf(options);
   const child: Child = await (options.pty
     ? spawnOnTerminal(launch, options.pty, events)
     : spawnOnFiles(launch, events));
+  release = watchHost?.(child.pid);
   return new RunningProcess({ options, child, output, state, startedAt, root: treeRoot(child.pid, launch.mark) });
 }
 

@@ -287,13 +287,17 @@ class ChildOnFiles implements Child {
     this.#child.stdin?.destroy();
     this.#child.unref();
     // Later: the caller is waiting for the result.
-    if (this.#hasEnded()) return void setImmediate(() => closeFiles(this.#files));
+    if (this.#hasEnded()) {
+      this.#events.closed();
+      return void setImmediate(() => closeFiles(this.#files));
+    }
     for (const stream of STREAMS) this.#files[stream].stopWatching();
     const discarding = setInterval(() => {
       for (const stream of STREAMS) if (this.#files[stream].size > MAX_FILE_BYTES) this.#files[stream].empty();
       if (!this.#hasEnded()) return;
       clearInterval(discarding);
       closeFiles(this.#files);
+      this.#events.closed();
     }, POLL_MS).unref();
   }
 
