@@ -59,6 +59,7 @@ test.runIf(process.platform === "linux").each([
   early.catch(() => undefined);
   host.process.kill("SIGKILL");
   await until(() => hasEnded(file));
+  expect(hasEnded(file)).toBe(true);
 });
 
 test.runIf(process.platform !== "win32")(

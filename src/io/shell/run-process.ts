@@ -63,14 +63,13 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
       release?.();
     },
   };
-  let release: (() => void) | undefined;
   const watchHost = options.outlivesHost ? undefined : endWithHost(options);
   const startedAt = performance.now();
   const launch = launchOf(options);
   const child: Child = await (options.pty
     ? spawnOnTerminal(launch, options.pty, events)
     : spawnOnFiles(launch, events));
-  release = watchHost?.(child.pid);
+  const release = watchHost?.(child.pid);
   return new RunningProcess({ options, child, output, state, startedAt, root: treeRoot(child.pid, launch.mark) });
 }
 
