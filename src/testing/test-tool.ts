@@ -1,4 +1,5 @@
 import type { CallOptions } from "../core/call.ts";
+import { validatedInput } from "../core/create-tool.ts";
 import { canonicalJson } from "../core/json.ts";
 import { ERROR_CODES } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
@@ -97,7 +98,7 @@ function refusedAsInvalid(result: ToolResult, tool: AnyTool): string | undefined
 }
 
 async function steady(tool: AnyTool, raw: unknown): Promise<string | undefined> {
-  const { params } = tool.build(raw as never);
+  const params = (await validatedInput(tool, raw)) as never;
   const ask = async (): Promise<string> => {
     const permission = await tool.permission(params);
     const signature = await tool.signature?.(params);

@@ -15,6 +15,8 @@ interface Request {
   audit?: true;
   /** Lists the approvals instead. */
   approvals?: true;
+  /** Explains the policy for the call instead. */
+  explain?: true;
   /** Throws an error that belongs to no call. */
   crash?: true;
 }
@@ -23,7 +25,7 @@ const say = (line: object): void => void process.stdout.write(`${JSON.stringify(
 const [folder = "", home = ""] = process.argv.slice(2);
 const host = await openHaft(folder, {
   home,
-  only: ["plugins"],
+  only: ["plugins", "schedules"],
   ownsProcess: true,
   // The plugin has not seen this object.
   middleware: [
@@ -75,10 +77,11 @@ const aborts = new Map<string, AbortController>();
 say({ tools: host.haft.tools.list().map(({ name, origin }) => ({ name, origin })) });
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { id, tool, input, key, abort, audit, approvals, crash } = JSON.parse(line) as Request;
+  const { id, tool, input, key, abort, audit, approvals, explain, crash } = JSON.parse(line) as Request;
   if (abort !== undefined) aborts.get(abort)?.abort(new Error("enough"));
   else if (approvals) say({ previews: (await host.haft.approvals.list()).map(({ preview }) => preview?.title) });
   else if (audit) say({ notes: (await host.store.audit.query({ kind: "note" })).entries });
+  else if (explain) say({ id, verdict: (await host.haft.policy.explain(tool, input)).verdict });
   else if (crash)
     setTimeout(() => {
       throw new Error("of nobody");

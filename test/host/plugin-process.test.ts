@@ -110,6 +110,7 @@ interface Line {
   tools?: { name: string; origin: object }[];
   closed?: boolean;
   previews?: string[];
+  verdict?: { decision: string };
   notes?: { callId?: string; toolName?: string; data: Record<string, unknown> }[];
 }
 
@@ -272,6 +273,16 @@ describe("a plugin in a process of its own", () => {
     host.send({ approvals: true });
     const { previews } = await host.line((line) => line.previews !== undefined);
     expect(previews?.toSorted()).toEqual(["Number 12", "Opens b.example"]);
+  });
+
+  test("has tools that can be explained and scheduled, though their input is checked there", async () => {
+    const input = { at: "2026-01-01", link: "http://a.example/", even: 12 };
+    host.send({ id: "e", tool: "typed", input, explain: true });
+    const { verdict } = await host.line(({ id }) => id === "e");
+    expect(verdict).toMatchObject({ decision: "ask" });
+    const cron = (given: object) => host.call("cron", { action: "add", every: "1h", tool: "typed", input: given });
+    const [added, refused] = [await cron({ ...input, even: 2 }), await cron({ ...input, even: 3 })];
+    expect([added.status, refused]).toMatchObject(["pending", { error: { message: /must be even/ } }]);
   });
 
   test("prints to stderr, because stdout may carry a protocol", async () => {
