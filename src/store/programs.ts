@@ -110,9 +110,9 @@ export class SqlProgramStore implements ProgramStore {
 function rowOf(call: CallData, approvals: readonly string[], savedAt: number): StoredCall {
   const { callId, toolName, toolVersion, input, caller } = call;
   const { session, agent, user } = caller;
-  const idempotencyKey = call.idempotencyKey ?? call.options.idempotencyKey;
-  // Only within a session is an id alone a key.
-  const key = idempotencyKey || (session === undefined ? undefined : callId);
+  // That version took an id alone for a key, also without a session.
+  const { idempotencyKey = call.options.idempotencyKey ?? callId } = call;
+  const key = idempotencyKey || undefined;
   const result = pendingResult(
     { callId, toolName, startedAt: savedAt },
     { kind: "approval", id: approvals[0] ?? "" },

@@ -129,9 +129,20 @@ test("a store of the released version opens, and later versions are applied to i
     JSON.stringify(program),
     gzipSync("memory"),
   ]);
+  // Sent with an id and without a session, as over HTTP.
+  const alone = { ...program, call: { ...call, options: { id: "q", caller: { user: "ada" } } } };
+  await database.run("INSERT INTO programs VALUES ('\"other\"', NULL, '[\"b\"]', ?, ?, 7)", [
+    JSON.stringify(alone),
+    gzipSync("memory"),
+  ]);
   await database.close();
   const store = await openStore({ stateFolder: folder });
-  const [waiting] = await store.programs.list();
+  const keys = await store.database.all("SELECT key FROM calls WHERE state = 'suspended' ORDER BY call_id");
+  expect(keys).toEqual([
+    { key: hash("sha256", callKey(caller, "p")) },
+    { key: hash("sha256", callKey({ user: "ada" }, "q")) },
+  ]);
+  const waiting = (await store.programs.list()).find(({ approvals }) => approvals.includes("a"));
   expect(waiting?.approvals).toEqual(["a"]);
   const { id = "" } = waiting ?? {};
   const read = { callId: "p", toolName: "run_code", toolVersion: "1.0.0", input: { code: "1" }, caller };
