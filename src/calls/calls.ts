@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { BoundedMap } from "../core/bounded-map.ts";
 import { type Call, type CallOptions, toCallData, givenContext, toolOf, type ToolScope } from "../core/call.ts";
-import type { Clock } from "../core/clock.ts";
+import { type Clock, SKEW_MS } from "../core/clock.ts";
 import { toFailure, toolError, type ToolError } from "../core/error.ts";
 import { canonicalJson } from "../core/json.ts";
 import type { PendingResult, ToolResult } from "../core/result.ts";
@@ -710,8 +710,6 @@ function smaller(one: number | undefined, other: number | undefined): number | u
   return Math.min(one, other);
 }
 
-/** Clocks of several machines differ by less. A larger difference means that a clock was set back. */
-const SKEW_MS = 5 * 60_000;
 const MAX_REMEMBERED = 50_000;
 
 /**

@@ -24,12 +24,27 @@ const RESYNC_MS = 500;
 let wallOffset = 0;
 let syncedAt = Number.NEGATIVE_INFINITY;
 
+/** Clocks of several machines differ by less. A larger difference means that one of them is wrong. */
+export const SKEW_MS = 5 * 60_000;
+let correctionMs = 0;
+
+/**
+ * Sets the system clock of this process by one that all processes of a store share, if they differ much. Otherwise a process
+ * with a wrong clock would end what others wait for. Returns by how much it was wrong.
+ */
+export function correctClock(sharedNow: number): number {
+  const aheadMs = Date.now() - sharedNow;
+  correctionMs = Math.abs(aheadMs) < SKEW_MS ? 0 : -aheadMs;
+  syncedAt = Number.NEGATIVE_INFINITY;
+  return correctionMs === 0 ? 0 : aheadMs;
+}
+
 export const systemClock: Clock = {
-  now: () => Date.now(),
+  now: () => Date.now() + correctionMs,
   monotonic: () => performance.now(),
   wallTimeAt(monotonic) {
     if (monotonic - syncedAt > RESYNC_MS) {
-      wallOffset = Date.now() - monotonic;
+      wallOffset = Date.now() + correctionMs - monotonic;
       syncedAt = monotonic;
     }
     return Math.round(monotonic + wallOffset);

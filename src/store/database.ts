@@ -92,6 +92,8 @@ export interface SqlDatabase extends SqlRunner {
   noteEnd?(seq: number): void;
   /** Calls the listener after commits of other processes, usually within some milliseconds. Returns the end of it. */
   watch(listener: () => void): () => void;
+  /** What the clock of the machine with the data says, in Unix milliseconds. Undefined if that is not known. */
+  now(): MaybePromise<number | undefined>;
   /** Cheap: asks the server of the database at most every few seconds, and not longer than two. */
   health(): MaybePromise<DatabaseHealth>;
   /** What is wrong with the data. Reads all of it if the engine can do so without delaying others. */

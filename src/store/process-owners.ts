@@ -3,7 +3,7 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import process from "node:process";
 import { errorCode } from "../core/error.ts";
-import type { Clock, Timer } from "../core/clock.ts";
+import { type Clock, correctClock, systemClock, type Timer } from "../core/clock.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { SqlDatabase } from "./database.ts";
 import type { Migrations } from "./migrations.ts";
@@ -110,8 +110,12 @@ export class Owners implements LiveOwners {
     this.#identity = identity;
   }
 
+  /** By how much the clock of this process was wrong when it entered. */
+  aheadMs = 0;
+
   static async enter(database: SqlDatabase, clock: Clock, identity = thisProcess()): Promise<Owners> {
     const entered = new Owners(database, clock, identity);
+    entered.aheadMs = await entered.#correctClock();
     await entered.#write();
     for (const id of await entered.#dead()) await database.run("DELETE FROM owners WHERE id = ?", [id]);
     entered.#scheduleHeartbeat();
@@ -139,12 +143,15 @@ export class Owners implements LiveOwners {
   #scheduleHeartbeat(): void {
     this.#timer = this.#clock.after(HEARTBEAT_MS, () => {
       // If a heartbeat cannot be written, the next one will do.
-      void this.#write().then(
-        () => this.#scheduleHeartbeat(),
-        () => this.#scheduleHeartbeat(),
-      );
+      const beat = this.#correctClock().then(() => this.#write());
+      void beat.catch(() => undefined).then(() => this.#scheduleHeartbeat());
     });
     this.#timer.setRef(false);
+  }
+
+  async #correctClock(): Promise<number> {
+    const now = this.#clock === systemClock ? await this.#database.now() : undefined;
+    return now === undefined ? 0 : correctClock(now);
   }
 
   async #write(): Promise<void> {

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
+import { createTool } from "../core/create-tool.ts";
+import { createHaft } from "../runtime.ts";
 import { openStore, type StoreLocation } from "./store.ts";
 import { prepareChildren, type TestChildren } from "./start-child.fixture.ts";
 import { startPostgres, type TestPostgres } from "./postgres/start-postgres.fixture.ts";
@@ -63,6 +65,45 @@ describe.each(places)("several processes on one store in %s", (_name, newLocatio
       expect(await store.audit.verify()).toMatchObject({ ok: true });
     },
   );
+
+  test.each([25, -25])("a clock that is wrong by %i hours ends nothing of others early, nor its own", async (hours) => {
+    const place = await newLocation();
+    const tools = [
+      createTool({
+        name: "send",
+        description: "Sends",
+        kind: "write",
+        permission: "confirm",
+        parameters: [],
+        run: () => "sent",
+      }),
+    ];
+    const store = await openStore(place);
+    onTestFinished(() => store.close());
+    const haft = createHaft({ log: store.audit, calls: store.calls, tools });
+    const asked = await haft.execute("send", {}, { id: "here" });
+    const source = `
+      const real = Date.now;
+      Date.now = () => real() + Number(process.argv[3]) * 3_600_000;
+      const store = await openStore(JSON.parse(process.argv[2]));
+      const tools = [createTool({ name: "send", description: "Sends", kind: "write", permission: "confirm", parameters: [], run: () => "sent" })];
+      const haft = createHaft({ log: store.audit, calls: store.calls, tools });
+      await haft.execute("send", {}, { id: "there" });
+      const open = await haft.approvals.list();
+      say(JSON.stringify({ open: open.map(({ callId, state }) => callId + " " + state).sort(), warnings: store.warnings }));
+      await haft.shutdown();
+      await store.close();`;
+    const child = children.start(source, [JSON.stringify(place), String(hours)]);
+    expect(await child.ended).toMatchObject({ code: 0 });
+    const said = JSON.parse(child.lines()[0]!) as { open: string[]; warnings: string[] };
+    expect(said.open).toEqual(["here pending", "there pending"]);
+    expect(said.warnings).toEqual([expect.stringContaining(`1500 minutes ${hours > 0 ? "ahead" : "behind"}`)]);
+    const open = await haft.approvals.list();
+    expect(open.map(({ callId }) => callId).sort()).toEqual(["here", "there"]);
+    if (asked.status !== "pending") throw new Error(asked.display);
+    expect(await haft.approvals.approve(asked.pending.id, "ada")).toMatchObject({ status: "completed" });
+    await haft.shutdown();
+  });
 
   test("start at once on an empty store, and append to one unbroken chain", async () => {
     const place = await newLocation();

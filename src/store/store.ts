@@ -94,6 +94,7 @@ export async function openStore(
     opened.onReady?.();
     const owners = await Owners.enter(database, clock);
     closing.push("process owner", () => owners.leave());
+    if (owners.aheadMs !== 0) warn(describeWrongClock(owners.aheadMs));
     const writer = new GroupWriter({ database, owner: owners.id, now: () => clock.now() });
     closing.push("writer", () => writer.close());
     if (opened.lostEntries) reportLost(opened.lostEntries, writer, warn);
@@ -134,6 +135,11 @@ export const STORE_MIGRATIONS: readonly Migrations[] = [
   // Last: whether the call of an earlier job has begun says a row that the adoption makes.
   jobsModule.migrations,
 ];
+
+function describeWrongClock(aheadMs: number): string {
+  const minutes = Math.round(Math.abs(aheadMs) / 60_000);
+  return `The clock of this process is ${minutes} minutes ${aheadMs > 0 ? "ahead of" : "behind"} the one of the store. Haft uses the time of the store; correct the clock.`;
+}
 
 async function openModules(context: StoreContext, closing: CloseStack): Promise<Parts> {
   const parts: Record<string, unknown> = {};

@@ -293,6 +293,13 @@ class PostgresDatabase implements SqlDatabase {
     return this.#feed.watch(listener);
   }
 
+  async now(): Promise<number | undefined> {
+    const [row] = await this.all<{ now: number }>(
+      "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now",
+    );
+    return row?.now;
+  }
+
   get place(): string {
     return placeOf(this.url);
   }

@@ -1,4 +1,4 @@
-import { type BigIntStats, existsSync, realpathSync, statSync } from "node:fs";
+import { type BigIntStats, existsSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -182,6 +182,20 @@ export class SqliteDatabase implements SqlDatabase {
     this.reader = file.startsWith(IN_MEMORY) ? readerOn(this) : this.#readerOn(this.#thread);
     this.#opened = file.startsWith(IN_MEMORY) ? undefined : statSync(file, { bigint: true });
     this.#end = this.#opened && new StoreEnd(file);
+  }
+
+  /** The kernel's, from the time of a new file: the clock of a process may be set to another one. */
+  now(): number | undefined {
+    if (!this.#opened) return undefined;
+    const file = `${this.file}-clock-${process.pid}`;
+    try {
+      writeFileSync(file, "");
+      return statSync(file).mtimeMs;
+    } catch {
+      return undefined;
+    } finally {
+      rmSync(file, { force: true });
+    }
   }
 
   health(): DatabaseHealth {
