@@ -57,6 +57,9 @@ export const api: ApiClient = createHttpClient(contracts, {
   },
 });
 
+/** The list of what waits for a person: one query for all who show it. */
+export const PENDING = { state: "pending", brief: true, limit: 500 } as const;
+
 /** The address of an endpoint, for links. */
 export function endpointUrl(path: string, query: Record<string, string | undefined> = {}): URL {
   const url = addressOf(path);

@@ -16,6 +16,23 @@ export interface AnswerRunner {
 /** The name of the person who answers, or more about the answer. */
 type Answerer = string | Pick<ApprovalAnswer, "by" | "via" | "rights">;
 
+export interface ApprovalPageQuery {
+  /** `answered`: all but pending ones. Default: all. */
+  state?: ApprovalState | "answered" | undefined;
+  /** Default: 100. */
+  limit?: number | undefined;
+  /** `next` of the previous page. */
+  cursor?: string | undefined;
+}
+
+/** Part of a list of approvals. */
+export interface ApprovalPage {
+  items: Approval[];
+  /** The cursor of the following page; undefined on the last one. */
+  next?: string | undefined;
+  total: number;
+}
+
 /** Questions to people about calls, and their answers. A view of the stored calls. */
 export class Approvals {
   readonly #calls: Calls;
@@ -52,6 +69,23 @@ export class Approvals {
     const all = (await this.#calls.questions({ isOpen })).map(toApproval);
     if (state === undefined) return all;
     return all.filter((approval) => (state === "answered" ? approval.state !== "pending" : approval.state === state));
+  }
+
+  /** Part of the list, newest first. `total`: how many are pending or not, as `state` says. Fewer than `limit` may be shown of other states. */
+  async page({ state, limit = 100, cursor }: ApprovalPageQuery = {}): Promise<ApprovalPage> {
+    const [, createdAt, id] = /^(\d+)\.(\w+)$/.exec(cursor ?? "") ?? [];
+    if (cursor !== undefined && id === undefined) {
+      throw toolError("invalid_input", `"${cursor}" is not the cursor of a page`, { next: "Use `next` of a page." });
+    }
+    const before = id === undefined ? undefined : { createdAt: Number(createdAt), id };
+    const isOpen = state === undefined ? undefined : state === "pending";
+    const { rows, next, total } = await this.#calls.questionPage({ isOpen, before, max: limit });
+    const items = rows.map(toApproval);
+    return {
+      items: state === undefined || state === "answered" ? items : items.filter((approval) => approval.state === state),
+      next: next && `${next.createdAt}.${next.id}`,
+      total,
+    };
   }
 
   /** Open questions about calls of this user in this session, oldest first. */

@@ -252,6 +252,20 @@ export function describeCallStore(name: string, open: () => Promise<CallStore> |
       expect(answered).toContain(one.id);
       expect(answered).not.toContain(two.id);
       const all = (await store.questions({ max: 10_000 })).map(({ id }) => id);
+      const paged: string[] = [];
+      for (let before: StoredCall | undefined; ;) {
+        const [oldest] = await store.questions({ before, max: 1 });
+        if (!oldest) break;
+        paged.unshift(oldest.id);
+        before = oldest;
+      }
+      expect(paged).toEqual(all);
+      const count = (isOpen?: boolean) => store.countQuestions({ isOpen });
+      expect([await count(), await count(true), await count(false)]).toEqual([
+        all.length,
+        open_.length,
+        answered.length,
+      ]);
       expect(all.indexOf(one.id)).toBeLessThan(all.indexOf(two.id));
       expect(all).toContain(one.id);
     });

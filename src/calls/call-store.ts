@@ -39,6 +39,8 @@ export interface InsertOptions {
 export interface QuestionQuery {
   isOpen?: boolean;
   of?: Pick<Caller, "user" | "session">;
+  /** Only older ones than this row. */
+  before?: Pick<StoredCall, "createdAt" | "id">;
   max: number;
 }
 
@@ -84,6 +86,8 @@ export interface CallStore {
   versions(ids: readonly string[]): MaybePromise<ReadonlyMap<string, number>>;
   /** Rows with a question, the newest `max`, oldest first. */
   questions(query: QuestionQuery): MaybePromise<StoredCall[]>;
+  /** How many rows with a question there are. */
+  countQuestions(query: Pick<QuestionQuery, "isOpen">): MaybePromise<number>;
   /** Rows that a host takes care of: not ended, and not held by `processId`. */
   unfinished(): MaybePromise<StoredCall[]>;
   /** Whether the process still runs. */
@@ -203,16 +207,21 @@ export class MemoryCallStore implements CallStore {
     return new Map(ids.map((id) => [id, this.#versions.get(id) ?? 0]));
   }
 
-  questions({ isOpen, of, max }: QuestionQuery): StoredCall[] {
+  questions({ isOpen, of, before, max }: QuestionQuery): StoredCall[] {
     const ended = isOpen ? [] : [...this.#older.byId.values(), ...this.#ended.byId.values()];
-    const rows = [...ended, ...this.#open.values()].filter(({ question, state, caller }) => {
+    const compare = (one: { createdAt: number; id: string }, other: typeof one): number =>
+      one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1);
+    const rows = [...ended, ...this.#open.values()].filter((row) => {
+      const { question, state, caller } = row;
       if (of && (caller.user !== of.user || caller.session !== of.session)) return false;
+      if (before && (row.id === before.id || compare(row, before) > 0)) return false;
       return question !== undefined && (isOpen === undefined || isOpen === (state === "waiting"));
     });
-    return rows
-      .sort((one, other) => one.createdAt - other.createdAt)
-      .slice(-max)
-      .map(copy);
+    return rows.sort(compare).slice(-max).map(copy);
+  }
+
+  countQuestions({ isOpen }: Pick<QuestionQuery, "isOpen">): number {
+    return this.questions({ isOpen, max: Number.MAX_SAFE_INTEGER }).length;
   }
 
   unfinished(): StoredCall[] {

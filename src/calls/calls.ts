@@ -153,6 +153,16 @@ export class Calls {
     return isOpen ? seen.filter(({ state }) => state === "waiting") : seen;
   }
 
+  /** The newest `max` first. `next`: the last one, if there are older ones. */
+  async questionPage(query: QuestionQuery): Promise<{ rows: StoredCall[]; next?: StoredCall; total: number }> {
+    const { isOpen, max } = query;
+    const found = (await this.#store.questions({ ...query, max: max + 1 })).reverse();
+    const total = await this.#store.countQuestions({ isOpen });
+    const seen = await Promise.all(found.slice(0, max).map((row) => this.#seen(row)));
+    const rows = isOpen ? seen.filter(({ state }) => state === "waiting") : seen;
+    return { rows, next: found.length > max ? found[max - 1] : undefined, total };
+  }
+
   /** Resolves with the row once `isDone`, or with the row as it is after `ms`. */
   async wait(
     id: string,

@@ -168,7 +168,7 @@ class ApprovalWatch {
     try {
       const [{ items }, questions] = await Promise.all([
         // A server that hangs must not keep the watch from ending.
-        this.#client.approvals.list({ state: "pending", brief: true }, { signal: this.#signal }),
+        this.#client.approvals.list({ state: "pending", brief: true, limit: 500 }, { signal: this.#signal }),
         openQuestions(this.#client, this.#signal),
       ]);
       this.#hasAnswered = true;

@@ -3,6 +3,8 @@ import {
   Caller,
   CallSubject,
   CommandStep,
+  cursor,
+  limit,
   Name,
   page,
   Preview,
@@ -211,6 +213,8 @@ export const approvals = {
         .optional()
         .describe("Only in this state; `answered`: all but pending ones"),
       brief: z.boolean().optional().describe("Without input, preview, steps and rules: for long lists"),
+      limit: limit.describe("Max number of items, up to 500. Default: 100"),
+      cursor,
     }),
     output: page("ApprovalPage", ApprovalInfo),
   }),

@@ -16,13 +16,15 @@ function open<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.c
   return z.looseObject(shape) as unknown as z.ZodObject<Shape, z.core.$strip>;
 }
 
-/** A list. `next` is the cursor of the following page; the last page has none. */
+/** A list. `next` is the cursor of the following page; the last page has none. `total`: items of all pages, if they are counted. */
 export function page<Item extends z.ZodType>(id: string, item: Item) {
-  return named(id, z.strictObject({ items: z.array(item), next: z.string().optional() }));
+  const [next, total] = [z.string().optional(), z.number().int().optional()];
+  return named(id, z.strictObject({ items: z.array(item), next, total }));
 }
 export interface Page<Item> {
   items: Item[];
   next?: string;
+  total?: number;
 }
 
 /** Query parameters of lists. */

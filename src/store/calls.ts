@@ -114,6 +114,11 @@ export const callsModule: StoreModule<SqlCalls> = {
         "CREATE INDEX calls_job_change ON calls (job_change) WHERE job_change IS NOT NULL",
       ],
       [wholes.create],
+      [
+        // With thousands of questions, a page of them and the limit of one more read only these.
+        "CREATE INDEX calls_waiting ON calls (created_at, id) WHERE question IS NOT NULL AND state = 'waiting'",
+        "CREATE INDEX calls_waiting_of ON calls (caller_user, user_session) WHERE question IS NOT NULL AND state = 'waiting'",
+      ],
     ],
   },
   open: callsIn,
@@ -130,6 +135,12 @@ export function callsIn(context: StoreContext): SqlCalls {
 }
 
 const MAX_TRIES = 100;
+/** As a condition. Undefined: all. */
+function questionsThat(isOpen: boolean | undefined): string {
+  if (isOpen === undefined) return "question IS NOT NULL";
+  return `question IS NOT NULL AND state ${isOpen ? "=" : "<>"} 'waiting'`;
+}
+
 const PRUNED_AT_ONCE = 200;
 /** Without it SQLite does not use the index of open calls, and reads all. */
 const NOT_ENDED = "state <> 'ended'";
@@ -273,13 +284,19 @@ export class SqlCalls implements CallStore {
     return versions;
   }
 
-  async questions({ isOpen, of, max }: QuestionQuery): Promise<StoredCall[]> {
-    const states = { open: ` AND state = 'waiting' AND ${NOT_ENDED}`, answered: " AND state <> 'waiting'", all: "" };
-    const state = states[isOpen === undefined ? "all" : isOpen ? "open" : "answered"];
-    const where = `WHERE question IS NOT NULL${state}${of ? " AND user_session = ?" : ""}`;
-    const values = of ? [userSessionOf(of), max] : [max];
+  async questions({ isOpen, of, before, max }: QuestionQuery): Promise<StoredCall[]> {
+    const ofSession = of ? " AND user_session = ?" : "";
+    const older = before ? " AND created_at <= ? AND (created_at < ? OR id < ?)" : "";
+    const where = `WHERE ${questionsThat(isOpen)}${ofSession}${older}`;
+    const at = before ? [before.createdAt, before.createdAt, before.id] : [];
+    const values = [...(of ? [userSessionOf(of)] : []), ...at, max];
     const rows = await this.#select(`${where} ORDER BY created_at DESC, id DESC LIMIT ?`, values);
     return rows.map(({ call }) => call).reverse();
+  }
+
+  async countQuestions({ isOpen }: Pick<QuestionQuery, "isOpen">): Promise<number> {
+    const sql = `SELECT count(*) AS count FROM calls WHERE ${questionsThat(isOpen)}`;
+    return (await this.#context.database.all<{ count: number }>(sql))[0]?.count ?? 0;
   }
 
   async unfinished(): Promise<StoredCall[]> {
@@ -586,7 +603,7 @@ async function countFull(tx: SqlRunner, row: StoredCall, limits: OpenLimits): Pr
   const { userSession, callerUser } = toRow(row, 1);
   const [counted] = await tx.all<{ of_user: number; of_session: number | null }>(
     `SELECT count(*) AS of_user, sum(CASE WHEN user_session = ? THEN 1 ELSE 0 END) AS of_session
-      FROM calls WHERE state = 'waiting' AND ${NOT_ENDED} AND caller_user = ?`,
+      FROM calls WHERE ${questionsThat(true)} AND caller_user = ?`,
     [userSession, callerUser],
   );
   const ofSession = counted?.of_session ?? 0;

@@ -53,6 +53,21 @@ describe("an approval", () => {
     );
   });
 
+  test("is listed in pages, newest first, with how many there are", async () => {
+    const { person, ids } = await ask(5);
+    const first = await person.approvals.list({ state: "pending", limit: 2 });
+    await person.approvals.answer(first.items[0]!.id, { decision: "deny" });
+    const second = await person.approvals.list({ state: "pending", limit: 2, cursor: first.next });
+    const last = await person.approvals.list({ state: "pending", limit: 2, cursor: second.next });
+    const all = [first, second, last];
+    expect(all.map(({ items }) => items.length)).toEqual([2, 2, 1]);
+    expect(all.map(({ total }) => total)).toEqual([5, 4, 4]);
+    expect(new Set(all.flatMap(({ items }) => items.map(({ id }) => id)))).toEqual(new Set(ids));
+    expect(last.next).toBeUndefined();
+    expect(await person.approvals.list({ state: "denied" })).toMatchObject({ items: [{ id: first.items[0]!.id }] });
+    await expect(person.approvals.list({ cursor: "elsewhere" })).rejects.toMatchObject({ status: 400 });
+  });
+
   test("says in a sentence what a rule of one's own would allow, to those who may approve, and saves nothing", async () => {
     const { api, person, caller, id } = await ask();
     const own = await person.approvals.grant(id, { scope: "always", rule: "keep(text==he*)" });

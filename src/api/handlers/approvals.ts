@@ -98,11 +98,12 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
   };
 
   return {
-    async list({ query: { state, brief = false }, identity }) {
-      const all = await haft.approvals.list(state === "pending" || state === "answered" ? state : undefined);
-      const items = all.map((approval) => (brief ? describeBriefly : describe)(approval, haft, identity));
+    async list({ query: { brief = false, ...query }, identity }) {
+      const { items, next, total } = await haft.approvals.page(query);
       return {
-        items: items.filter((info) => state === undefined || state === "answered" || info.state === state).reverse(),
+        items: items.map((approval) => (brief ? describeBriefly : describe)(approval, haft, identity)),
+        next,
+        total,
       };
     },
     get: async ({ params, identity }) => describe(await find(params.id), haft, identity),

@@ -19,6 +19,7 @@ import { columnsOf, isInteractive, pause } from "../terminal.ts";
 import { watchAtTerminal } from "../watch-approvals.ts";
 
 const CHECK_INTERVAL_MS = 1000;
+const MAX_PAGE = 500;
 /** A command that ends soon runs no job, and no call of others: both would be cut off. */
 const SHORT = { only: [], connectsMcp: false, runsJobs: false };
 
@@ -34,15 +35,19 @@ const list = defineCommand({
       about: "Only in this state; default: pending",
       oneOf: ["pending", "approved", "denied", "expired", "all"],
     },
+    limit: { type: "number", value: "N", about: "Max number of approvals, newest first; default: 100" },
+    cursor: { type: "text", value: "CURSOR", about: "`next` of the previous page" },
   },
   uses: ["approvals"],
-  async run({ connect, output, url, folder, terminal, options: { state = "pending" } }) {
+  async run({ connect, output, url, folder, terminal, options: { state = "pending", limit, cursor } }) {
     const client = await connect(SHORT);
     // For people the summary is enough; programs get everything.
     const brief = output.format === "text" || undefined;
-    const page = await client.approvals.list({ state: state === "all" ? undefined : state, brief });
+    const page = await client.approvals.list({ state: state === "all" ? undefined : state, brief, limit, cursor });
     output.list(page, (approvals) => (approvals.length === 0 ? [] : showApprovalTable(approvals, output)));
-    if (page.items.length > 0) return;
+    if (page.next !== undefined)
+      output.info(`${page.items.length} of ${page.total}. There are more: --cursor ${page.next}`);
+    if (page.items.length > 0 || page.next !== undefined) return;
     // Questions are kept per state folder, and one that was asked with another setting is not in this one.
     const where = url === undefined ? ` in the state folder ${stateFolderOf(folder, { env: terminal.env })}` : "";
     output.info(
@@ -237,7 +242,7 @@ const watch = defineCommand({
     const seen = new Set<string>();
     output.info("Waiting for approvals. Ctrl-C ends this.");
     while (!interrupted.aborted) {
-      const { items } = await client.approvals.list({ state: "pending" });
+      const { items } = await client.approvals.list({ state: "pending", limit: MAX_PAGE });
       for (const approval of items.filter(({ id }) => !seen.has(id)).toReversed()) {
         seen.add(approval.id);
         output.item(approval, (shown) => showApprovalInfo(shown, output));
@@ -283,8 +288,12 @@ const MIN_START = /^apr_\w{4,}$/;
 /** Lists show the start of ids. */
 async function findByStart(client: Pick<ApiClient, "approvals">, start: string): Promise<ApprovalInfo | undefined> {
   if (!MIN_START.test(start)) return undefined;
-  const { items } = await client.approvals.list({ brief: true });
-  const found = items.filter(({ id }) => id.startsWith(start));
+  const found: ApprovalInfo[] = [];
+  for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+    const { items, next } = await client.approvals.list({ brief: true, limit: MAX_PAGE, cursor });
+    found.push(...items.filter(({ id }) => id.startsWith(start)));
+    cursor = next;
+  }
   if (found.length <= 1) return found[0] && client.approvals.get(found[0].id);
   throw new UsageError(
     `${found.length} approvals start with "${start}".`,

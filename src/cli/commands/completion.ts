@@ -91,7 +91,7 @@ async function completeOperand({ completes }: OperandSpec, context: CompletionCo
   if (completes === "tool") return (await toolsIn(folder)).map(({ name }) => name);
   // Pressing a key creates no store.
   if (completes !== "approval" || !(await hasStore(folder, env))) return [];
-  const { items } = await (await connect()).approvals.list({ state: "pending" });
+  const { items } = await (await connect()).approvals.list({ state: "pending", brief: true, limit: 500 });
   return items.map(({ id }) => id);
 }
 

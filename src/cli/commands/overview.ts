@@ -30,6 +30,8 @@ interface Overview {
   /** False if nothing was ever recorded here. */
   hasStore: boolean;
   approvals: ApprovalInfo[];
+  /** How many approvals there are, also if they are not listed. */
+  waiting: number;
   running: CallInfo[];
   failed: CallInfo[];
   /** Servers that should work and do not. Known to a running server only. */
@@ -60,6 +62,7 @@ async function lookAround({ folder, url, terminal, connect }: Place, output: Out
     server: url ?? (await findUrl()),
     hasStore: true,
     approvals: [],
+    waiting: 0,
     running: [],
     failed: [],
     mcpDown: [],
@@ -68,7 +71,7 @@ async function lookAround({ folder, url, terminal, connect }: Place, output: Out
   if (found.server === undefined && !(await hasStore(folder, env))) return { ...found, hasStore: false };
   const client = await connect({ only: [], connectsMcp: false, runsJobs: false });
   const [approvals, running, failed, servers, info] = await Promise.all([
-    client.approvals.list({ state: "pending", brief: true }),
+    client.approvals.list({ state: "pending", brief: true, limit: 500 }),
     client.calls.list({ status: ["running"], limit: MAX_COUNTED }),
     client.calls.list({ status: ["failed"], from: Date.now() - RECENT_MS, limit: MAX_COUNTED }),
     found.server === undefined ? [] : listServers(client),
@@ -76,6 +79,7 @@ async function lookAround({ folder, url, terminal, connect }: Place, output: Out
   ]);
   found.restartNeeded = info?.configuration?.restartNeeded ?? [];
   found.approvals = approvals.items;
+  found.waiting = approvals.total ?? approvals.items.length;
   found.running = running.items;
   found.failed = failed.items;
   found.mcpDown = servers
@@ -105,7 +109,7 @@ async function hasStore(folder: string, env: Invocation["terminal"]["env"]): Pro
 }
 
 function showOverview(found: Overview, { paint, columns }: Output): string[] {
-  const { version, folder, server, approvals, running, failed, mcpDown, restartNeeded } = found;
+  const { version, folder, server, approvals, waiting, running, failed, mcpDown, restartNeeded } = found;
   const lines = [`${paint("bold", `Haft ${version}`)} in ${safeLine(folder)}`, ""];
   const fact = (name: string, value: string): void => void lines.push(`  ${paint("dim", name.padEnd(10))} ${value}`);
   const detail = (text: string): void => void lines.push(cut(`             ${text}`, columns));
@@ -114,11 +118,11 @@ function showOverview(found: Overview, { paint, columns }: Output): string[] {
     detail(paint("yellow", `restart needed: ${safeLine(restartNeeded.join(", "))} changed`));
   if (!found.hasStore) fact("calls", "none yet");
   else {
-    fact("approvals", approvals.length === 0 ? "nothing waits" : paint("yellow", `${approvals.length} waiting`));
+    fact("approvals", approvals.length === 0 ? "nothing waits" : paint("yellow", `${waiting} waiting`));
     const worst = approvals.toSorted((one, other) => rankOf(other) - rankOf(one)).slice(0, MAX_SHOWN);
     const table = worst.length === 0 ? [] : showApprovalTable(worst, { paint, columns: columns - 2 });
     lines.push(...table.map((line) => `  ${line}`));
-    if (approvals.length > MAX_SHOWN) lines.push(`  and ${approvals.length - MAX_SHOWN} more`);
+    if (waiting > MAX_SHOWN) lines.push(`  and ${waiting - MAX_SHOWN} more`);
     fact("running", running.length === 0 ? "no call" : counted(running.length, "call"));
     for (const call of running.slice(0, MAX_SHOWN)) detail(`${describeCall(call)}, for ${showSpan(sinceStart(call))}`);
     fact(

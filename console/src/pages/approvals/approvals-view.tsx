@@ -35,6 +35,10 @@ const words = defineWords({
     "等待批准的调用，以及向你提出的问题。每次批准只对卡片上的那一次调用有效。",
   ],
   open: ["Pending", "待处理"],
+  more: [
+    (count: number) => `${count} older ones follow when these are answered`,
+    (count: number) => `处理完这些后，还有 ${count} 项较早的请求`,
+  ],
   answered: ["Answered", "已处理"],
   nothing: ["No pending approvals", "没有等待你处理的请求"],
   nothingLead: [
@@ -242,6 +246,7 @@ function OpenApprovals({ answers }: { answers: Answers }) {
               onSelect={select}
             />
           )}
+          {queue.more > 0 ? <p className="muted">{w.more(queue.more)}</p> : null}
           {selection.size > 0 ? (
             <div className="line batch">
               <span className="grow">{w.selected(selection.size)}</span>
