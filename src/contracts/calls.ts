@@ -9,7 +9,6 @@ import {
   cursor,
   limit,
   Name,
-  page,
   RiskLevel,
   Time,
   ToolKind,
@@ -194,6 +193,18 @@ const result: Variant = { field: "answer", value: "result", isDefault: true };
 const events: Variant = { field: "answer", value: "events" };
 const background: Variant = { field: "answer", value: "background" };
 
+/** A page of calls. */
+export const CallPage = named(
+  "CallPage",
+  z.strictObject({
+    items: z.array(CallInfo),
+    next: z.string().optional(),
+    /** Entries that the search for text has not looked at: the newest while the index is behind, or the oldest. */
+    unsearched: Count.optional(),
+  }),
+);
+export type CallPage = z.infer<typeof CallPage>;
+
 export const calls = {
   execute: endpoint("POST /api/calls", {
     summary: "Call a tool and wait for the result. A failed or pending call has a result too",
@@ -221,7 +232,7 @@ export const calls = {
     summary: "Calls of all servers that share the store, newest first",
     scope: "read",
     query: CallFilter.extend({ limit, cursor }),
-    output: page("CallPage", CallInfo),
+    output: CallPage,
   }),
   facets: endpoint("GET /api/calls/facets", {
     summary: "How many calls match, by tool, state, caller and so on",

@@ -58,6 +58,15 @@ test("calls of another server are listed, filtered and shown, also after its end
   expect(frames).toEqual(["started", "result"]);
 });
 
+test("a search of calls says how many entries the index does not have yet", async () => {
+  const { store, client } = await openShared(temporaryFolder("haft-history-"));
+  await store.audit.index.close();
+  await client.calls.execute({ tool: "put", input: { text: "needle" }, id: "a" });
+  const { count } = await store.audit.head();
+  expect(await client.calls.list({ search: "needle" })).toEqual({ items: [], unsearched: count });
+  expect(await client.calls.list()).not.toHaveProperty("unsearched");
+});
+
 test("a call that waits for a person, and then runs, is one call", async () => {
   const { client } = await openShared(temporaryFolder("haft-history-"));
   const asked = await client.calls.execute({ tool: "keep", input: { text: "x" }, id: "q" });

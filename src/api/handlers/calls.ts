@@ -87,8 +87,8 @@ export function createCallsApi({ haft, runner, history, undoable }: CallsApiOpti
     stream: ({ body, identity, signal }) => runner.stream(body, identity, signal),
     start: ({ body, identity, setHeader }) => start(body, identity, setHeader),
     async list({ query: { limit = DEFAULT_LIMIT, ...query }, identity }) {
-      const { items, next } = await history.list({ ...query, limit });
-      return { items: await describe(items, identity), next };
+      const { items, next, unsearched } = await history.list({ ...query, limit });
+      return { items: await describe(items, identity), next, unsearched };
     },
     async facets({ query }) {
       const { counted, isPartial, isToolWhole, ...facets } = await history.facets(query);

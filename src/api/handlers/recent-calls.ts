@@ -1,5 +1,5 @@
 import type { Page } from "../../contracts/basics.ts";
-import type { CallFilter, CallInfo, CallStatus } from "../../contracts/calls.ts";
+import type { CallFilter, CallInfo, CallPage, CallStatus } from "../../contracts/calls.ts";
 import type { CallFacets, FacetCount } from "../../gate/audit-log.ts";
 import type { ToolEvent, Update } from "../../core/events.ts";
 import type { ToolResult } from "../../core/result.ts";
@@ -28,7 +28,7 @@ export interface CallSource {
   /** If several callers used this id: the call of `user`, or the newest. */
   find(callId: string, user?: string): MaybePromise<RecentCall | undefined>;
   /** Newest first. */
-  list(query: CallQuery): MaybePromise<Page<RecentCall>>;
+  list(query: CallQuery): MaybePromise<Page<RecentCall> & Pick<CallPage, "unsearched">>;
   facets(filter: CallFilter): MaybePromise<CallFacets>;
   /** Those around a call, each after its parent. Undefined if there is no such call. */
   tree(callId: string, user?: string): MaybePromise<RecentTree | undefined>;

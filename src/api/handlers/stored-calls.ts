@@ -1,4 +1,3 @@
-import type { Page } from "../../contracts/basics.ts";
 import type { CallFilter, CallOrigin, CallStatus } from "../../contracts/calls.ts";
 import { isErrorCode, toFailure, toolError, type ToolFailure } from "../../core/error.ts";
 import type { PendingResult, ToolResult } from "../../core/result.ts";
@@ -21,15 +20,15 @@ export class StoredCalls implements CallSource {
     this.#runner = runner;
   }
 
-  async list({ caller, limit, cursor: after, ...query }: CallQuery): Promise<Page<RecentCall>> {
+  async list({ caller, limit, cursor: after, ...query }: CallQuery): Promise<Awaited<ReturnType<CallSource["list"]>>> {
     const user = query.user ?? caller?.user;
     const session = query.session ?? caller?.session;
-    const { entries, cursor } = await this.#log.calls({
+    const { entries, cursor, unsearched } = await this.#log.calls({
       ...filterOf({ ...query, user, session }),
       limit,
       cursor: after,
     });
-    return { items: entries.map((entry) => this.#complete(callOf(entry))), next: cursor };
+    return { items: entries.map((entry) => this.#complete(callOf(entry))), next: cursor, unsearched };
   }
 
   facets(filter: CallFilter): Promise<CallFacets> {

@@ -51,6 +51,11 @@ const query = defineCommand({
     const client = await connect();
     const page = await client.audit.search({ ...filterOf(filters), limit, cursor });
     output.list(page, (entries) => showEntries(entries.toReversed(), output));
+    if (page.unsearched) {
+      output.warn(
+        `The search has not looked at ${page.unsearched} entries: they are not indexed yet. Search again in a moment.`,
+      );
+    }
     if (page.items.length === 0) output.info("Nothing found.");
     else if (page.next !== undefined) output.info(`There are more: --cursor ${page.next}`);
   },

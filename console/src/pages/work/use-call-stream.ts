@@ -180,7 +180,7 @@ let last: CallStream | undefined;
 export function useCallStream(
   { key, query }: { key: string; query: CallFilter },
   mayAdd: () => boolean,
-): { stream: CallStream; error: Error | undefined; again: () => void } {
+): { stream: CallStream; unsearched: number; error: Error | undefined; again: () => void } {
   const stream = useRef<CallStream>(undefined);
   stream.current ??= last?.key === key ? last : new CallStream(key, query);
   const current = (last = stream.current);
@@ -191,7 +191,8 @@ export function useCallStream(
     if (page) current.take(page, { mayAdd: mayAdd() });
   }, [page, current]);
   const error = current.error ?? (current.isLoaded ? undefined : (head.error ?? undefined));
-  return { stream: current, error, again: () => (current.isLoaded ? current.loadMore() : void head.refetch()) };
+  const again = (): void => (current.isLoaded ? current.loadMore() : void head.refetch());
+  return { stream: current, unsearched: page?.unsearched ?? 0, error, again };
 }
 
 function isOpen({ status }: CallInfo): boolean {

@@ -41,6 +41,10 @@ const words = defineWords({
     `${countOf(count, "call is", "calls are")} loaded. Choose a time to see older ones.`,
     `已加载 ${count} 次调用。请选择时间以查看更早的。`,
   ],
+  unsearched: (count: string) => [
+    `${countOf(count, "entry is not indexed yet and was", "entries are not indexed yet and were")} not searched.`,
+    `${count} 条记录尚未建立索引，未被搜索。`,
+  ],
   noSession: ["Without a session", "无会话"],
   counts: (calls: number, failed: number, open: number) => [
     [countOf(calls, "call"), failed > 0 ? `${failed} failed` : "", open > 0 ? `${open} open` : ""]
@@ -75,7 +79,7 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
   const [, go] = useLocation();
   const scroller = useRef<HTMLDivElement>(null);
   const mayAdd = useCallback(() => (scroller.current?.scrollTop ?? 0) < ROW_PX, []);
-  const { stream, error, again } = useCallStream(filter, mayAdd);
+  const { stream, unsearched, error, again } = useCallStream(filter, mayAdd);
   const answerable = useAnswerable();
   const parts = useApi("server", "info", []).data?.parts;
   const agentSessions = useApi("sessions", "list", parts?.includes("sessions") ? [{}] : undefined).data?.items ?? [];
@@ -134,6 +138,7 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
   return (
     <section className="panel work-panel" aria-label={w.list} data-filter={stream.isLoaded ? filter.key : undefined}>
       {error ? <Failure error={error} again={again} /> : null}
+      {unsearched > 0 ? <p className="notice warn">{w.unsearched(formatNumber(unsearched, language))}</p> : null}
       <div className="work-row work-titles" aria-hidden>
         <span>{w.subject}</span>
         <span>{w.caller}</span>
