@@ -30,6 +30,7 @@ async function fill() {
 
 async function work() {
   const begunAt = Date.now();
+  const cpu = process.cpuUsage();
   const ran = { count: 0, lastAt: begunAt };
   await subject.work(async () => {
     if (waitMs > 0) await setTimeout(waitMs);
@@ -38,7 +39,8 @@ async function work() {
   });
   // Seldom: counting takes time that the jobs need.
   while ((await subject.left()) > 0) await setTimeout(250);
-  return { taken: ran.count, begunAt, endedAt: ran.lastAt };
+  const { user, system } = process.cpuUsage(cpu);
+  return { taken: ran.count, begunAt, endedAt: ran.lastAt, cpuMs: (user + system) / 1000 };
 }
 
 async function latency() {
@@ -105,7 +107,7 @@ async function openBare() {
   const given = backend === "redis" ? [] : [createPostgresBackend];
   const { hostname: host, port } = new URL(url);
   const connection =
-    backend === "redis" ? { host, port: Number(port), maxRetriesPerRequest: null } : { connectionString: url };
+    backend === "redis" ? { host, port: Number(port), maxRetriesPerRequest: null } : { connectionString: url, migrate: true };
   const queue = new Queue(namespace, { connection }, ...given);
   await queue.waitUntilReady();
   const rows = await openRows(new pg.Pool({ connectionString: storeUrl, max: 10 }));
