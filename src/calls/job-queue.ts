@@ -34,9 +34,10 @@ export interface JobQueue {
   work(options: WorkOptions): Promise<JobWorker>;
   /**
    * Reports later events of jobs in all processes, each once. `ended` is emitted after the state can be read. A listener
-   * that throws affects no other.
+   * that throws affects no other. While `wantsOthers` returns false, it may get nothing about jobs of other processes, which
+   * spares a worker from reading their rows.
    */
-  subscribe(listener: (event: JobEvent) => void): () => void;
+  subscribe(listener: (event: JobEvent) => void, wantsOthers?: () => boolean): () => void;
   /** Closes the workers and unsubscribes. Jobs stay in the store. */
   close(): Promise<void>;
 }
@@ -78,21 +79,22 @@ export type JobEvent =
 
 /** Listeners of job events. One that throws affects no other. */
 export class JobListeners {
-  readonly #listeners = new Set<(event: JobEvent) => void>();
+  /** Each with the question whether it wants events of other processes now. */
+  readonly #listeners = new Map<(event: JobEvent) => void, () => boolean>();
 
-  get size(): number {
-    return this.#listeners.size;
+  get wantOthers(): boolean {
+    return [...this.#listeners.values()].some((wantsOthers) => wantsOthers());
   }
 
-  add(listener: (event: JobEvent) => void): () => void {
+  add(listener: (event: JobEvent) => void, wantsOthers = () => true): () => void {
     // Wrapped: the same function may subscribe twice and unsubscribe once.
     const own = (event: JobEvent): void => listener(event);
-    this.#listeners.add(own);
+    this.#listeners.set(own, wantsOthers);
     return () => void this.#listeners.delete(own);
   }
 
   notify(event: JobEvent): void {
-    for (const listener of this.#listeners) {
+    for (const listener of this.#listeners.keys()) {
       try {
         const returned: unknown = listener(event);
         if (returned instanceof Promise) returned.catch(() => undefined);

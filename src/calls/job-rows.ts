@@ -6,6 +6,8 @@ import type { StoredCall } from "./stored-call.ts";
 /** Something happened to a job. `before`: the row before the change, if this process made it. */
 export type JobNews =
   | { type: "changed"; row: StoredCall; before?: StoredCall; isOwn: boolean }
+  /** Other processes have queued jobs. Instead of their rows, if nobody wants those. */
+  | { type: "due" }
   | { type: "updated"; jobId: string; callId: string; update: Update };
 
 /** Jobs of these tools that nobody has taken and that were due at `at`: higher priority first, then older ones. */
@@ -24,14 +26,19 @@ export interface JobRows {
   /** Newest first. */
   list(query: JobQuery, now: number): MaybePromise<StoredCall[]>;
   counts(now: number): MaybePromise<Record<JobState, number>>;
-  /** Jobs that a worker has. Of this process only those that it has not started. */
-  taken(): MaybePromise<StoredCall[]>;
+  /** The processes that have jobs. This one only if it has jobs that it has not started. */
+  takers(): MaybePromise<string[]>;
+  /** Jobs that this process has, and has not ended. */
+  takenBy(processId: string): MaybePromise<StoredCall[]>;
   /** Oldest first. */
   log(jobId: string, after: number): MaybePromise<JobLogLine[]>;
   /** Written soon. The oldest lines of a job are deleted if there are too many. */
   addLine(jobId: string, line: Omit<JobLogLine, "number">): void;
-  /** Reports changes by this process at once, and those by others when the next look finds them. Each once. */
-  watch(listener: (news: JobNews) => void): () => void;
+  /**
+   * Reports changes by this process at once, and those by others when the next look finds them. Each once. While `wantsAll` is
+   * false: of others only what concerns a worker, which is jobs that wait and changes of its own jobs.
+   */
+  watch(listener: (news: JobNews) => void, wantsAll?: () => boolean): () => void;
   /** Deletes what is known about ended jobs that are too old or too many. Their rows stay as long as others. */
   prune(): MaybePromise<void>;
 }
@@ -102,7 +109,11 @@ export class MemoryJobRows implements JobRows {
     return due.sort((a, b) => priorityOf(b) - priorityOf(a) || seqOf(a) - seqOf(b)).slice(0, max);
   }
 
-  taken(): StoredCall[] {
+  takers(): string[] {
+    return [];
+  }
+
+  takenBy(): StoredCall[] {
     return [];
   }
 

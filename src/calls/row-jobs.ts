@@ -195,9 +195,9 @@ export class RowJobs implements JobQueue, JobSource {
     };
   }
 
-  subscribe(listener: (event: JobEvent) => void): () => void {
+  subscribe(listener: (event: JobEvent) => void, wantsOthers?: () => boolean): () => void {
     this.#watch();
-    return this.#listeners.add(listener);
+    return this.#listeners.add(listener, wantsOthers);
   }
 
   close(): Promise<void> {
@@ -348,10 +348,13 @@ export class RowJobs implements JobQueue, JobSource {
   }
 
   #watch(): void {
-    this.#unwatch ??= this.calls.jobs.watch((news) => this.#handle(news));
+    // A timer of a delayed job is cancelled when another process starts it.
+    const wantsAll = (): boolean => this.#listeners.wantOthers || this.#timers.size > 0;
+    this.#unwatch ??= this.calls.jobs.watch((news) => this.#handle(news), wantsAll);
   }
 
   #handle(news: JobNews): void {
+    if (news.type === "due") return this.#wake();
     if (news.type === "updated") return this.#listeners.notify(news);
     const { row, before, isOwn } = news;
     const job = toJob(row, this.clock.now());
@@ -420,32 +423,36 @@ export class RowJobs implements JobQueue, JobSource {
 
   /** Gives jobs of processes that are gone to others, and looks for jobs that nobody takes. */
   async #sweep(): Promise<void> {
-    const alive = new Map<string, boolean>();
-    for (const { id, holder, owner, state, job } of await this.calls.jobs.taken()) {
-      const process = (state === "running" ? owner : holder) ?? "";
-      if (process === this.calls.processId) {
-        if (!this.#closing) await this.#returnUnknown(id);
-        continue;
+    for (const process of await this.calls.jobs.takers()) {
+      const isOwn = process === this.calls.processId;
+      if (!isOwn && (await this.calls.isAlive(process))) continue;
+      for (const row of await this.calls.jobs.takenBy(process)) {
+        if (this.#closing) return;
+        if (!isOwn) await this.#lose(row, process);
+        else if (row.state === "approved" && !this.#isKnown(row)) await this.#returnUnknown(row.id);
       }
-      const isAlive = alive.get(process) ?? (await this.calls.isAlive(process));
-      alive.set(process, isAlive);
-      if (isAlive || this.#closing) continue;
-      const changed = await this.#change(id, state === "running" ? lose(process) : loseTaken(process));
-      if (changed?.state !== "approved" || !job) continue;
-      this.#note(job.id, `The worker ${job.worker ?? "that ran it"} ended without a result.`);
-      await this.#dispatch(this.#jobOf(changed));
     }
     // Also for tools that were registered since.
     this.#wake();
   }
 
+  async #lose({ id, state, job }: StoredCall, process: string): Promise<void> {
+    const changed = await this.#change(id, state === "running" ? lose(process) : loseTaken(process));
+    if (changed?.state !== "approved" || !job) return;
+    this.#note(job.id, `The worker ${job.worker ?? "that ran it"} ended without a result.`);
+    await this.#dispatch(this.#jobOf(changed));
+  }
+
   /** The answer to the commit of a take was lost: its row says that this process has the job, and no worker knows of it. */
   async #returnUnknown(id: string): Promise<void> {
     const giveBack = requeue(this.calls.processId, { inMs: 0, counts: false });
-    const isKnown = ({ job }: StoredCall): boolean =>
-      [...this.#workers].some((worker) => worker.isTaking || (job && worker.runs(job.id)));
-    const returned = await this.#change(id, (row, now) => (isKnown(row) ? undefined : giveBack(row, now)));
+    const returned = await this.#change(id, (row, now) => (this.#isKnown(row) ? undefined : giveBack(row, now)));
     if (returned && returned.state !== "ended") await this.#dispatch(this.#jobOf(returned));
+  }
+
+  /** Whether a worker of this process has the job, or may have it. */
+  #isKnown({ job }: StoredCall): boolean {
+    return [...this.#workers].some((worker) => worker.isTaking || (job && worker.runs(job.id)));
   }
 
   #note(id: string, note: string): void {

@@ -235,7 +235,9 @@ class JobService {
 
   /** On first use: a runtime without background calls subscribes to nothing. */
   #listen(): void {
-    this.#unsubscribe ??= this.#queue.subscribe((event) => this.#onEvent(event));
+    const isWaiting = (): boolean =>
+      this.#submitted.size + this.#submitting.size + this.#waiters.size + this.#contexts.size > 0;
+    this.#unsubscribe ??= this.#queue.subscribe((event) => this.#onEvent(event), isWaiting);
   }
 
   async #submit(request: JobRequest, call: Call): Promise<Job> {
@@ -463,6 +465,10 @@ class OpenContexts {
   add(context: ResultListener): () => void {
     this.#contexts.add(context);
     return () => void this.#contexts.delete(context);
+  }
+
+  get size(): number {
+    return this.#contexts.size;
   }
 
   await(jobId: string, callId: string): boolean {

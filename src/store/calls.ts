@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
+import process from "node:process";
 import {
   type CallStore,
   type ChangeEntry,
@@ -164,6 +165,7 @@ export class SqlCalls implements CallStore {
    * other process changed them meanwhile.
    */
   readonly #own = new Map<string, ReadCall>();
+  readonly #batches = new WeakMap<SqlTransaction, Map<string, RowBatch>>();
   /** Their ids by the ids of their jobs. */
   readonly #ownJobs = new Map<string, string>();
 
@@ -254,13 +256,15 @@ export class SqlCalls implements CallStore {
     const search = `${where} ORDER BY priority DESC, job_seq LIMIT ? ${this.#context.database.lockFree}`;
     const takeFound = async (tx: GroupTransaction): Promise<[ReadCall, CallRow][]> => {
       const written: [ReadCall, CallRow][] = [];
+      const writes: Promise<unknown>[] = [];
       for (const read of await select(tx, search, [...values, max])) {
         const changes = transition(read.call);
         if (!changes) continue;
         failPoint("before take");
         const changed: CallRow = { ...read.call, ...changes, version: read.version + 1 };
-        if (await this.#write(tx, read, changed)) written.push([read, changed]);
+        writes.push(this.#write(tx, read, changed).then((isWritten) => isWritten && written.push([read, changed])));
       }
+      await Promise.all(writes);
       return written;
     };
     const written = await this.#context.writer.write(takeFound, { appends: false, relaxed: true });
@@ -400,10 +404,13 @@ export class SqlCalls implements CallStore {
   /** Undefined if the key belongs to another call. */
   async #addJob(tx: SqlTransaction, row: StoredCall): Promise<StoredCall | undefined> {
     if (!row.job) return undefined;
-    const number = await this.jobs.nextNumber(tx);
-    const own = { ...row, job: { ...row.job, seq: row.job.seq || number } };
-    const values = { ...toRow(own, 1), jobChange: number, changedBy: this.jobs.writer };
-    return (await calls.insert(tx, values, "ON CONFLICT DO NOTHING")).changes === 0 ? undefined : own;
+    const { seq, change } = await this.jobs.nextNumber(tx);
+    const own = { ...row, job: { ...row.job, seq: row.job.seq || seq } };
+    const values = { ...toRow(own, 1), jobChange: change, changedBy: this.jobs.writer };
+    const insert = tx.allOfLists
+      ? this.#batchOf(tx, INSERTED, () => [calls.insertSql("ON CONFLICT DO NOTHING RETURNING id"), COLUMNS]).add(values)
+      : calls.insert(tx, values, "ON CONFLICT DO NOTHING").then(({ changes }) => changes > 0);
+    return (await insert) ? own : undefined;
   }
 
   async #insertQuestion(tx: GroupTransaction, row: StoredCall): Promise<void> {
@@ -415,7 +422,7 @@ export class SqlCalls implements CallStore {
     const isDecided = isDecision(read.call, changed);
     const unnumbered = changed.job?.seq === 0 ? changed.job : undefined;
     const writeAll = async (tx: GroupTransaction): Promise<boolean> => {
-      if (unnumbered) changed.job = { ...unnumbered, seq: await this.jobs.nextNumber(tx) };
+      if (unnumbered) changed.job = { ...unnumbered, seq: (await this.jobs.nextNumber(tx)).seq };
       if (!(await this.#write(tx, read, changed))) return false;
       if (isDecided) this.#audit(tx, { kind: "approval_answered", ...factsOf(changed) });
       if (next && isReplaced(read.call, changed)) {
@@ -435,17 +442,37 @@ export class SqlCalls implements CallStore {
   /** False if another process has changed the row since it was read. */
   async #write(tx: GroupTransaction, read: ReadCall, changed: CallRow): Promise<boolean> {
     const isNews = jobNewsOf(read.call, changed) !== undefined || changed.job?.cancel !== read.call.job?.cancel;
-    const number = isNews ? await this.jobs.numberOfChange(tx) : undefined;
     const before = toRow(read.call, read.version);
     const row = toRow(changed, changed.version);
     // SQLite writes every index of a column that is set, also if its value stays the same.
     const set = CHANGED_COLUMNS.filter((key) => row[key] !== before[key]);
+    const name = `${set.join()}${isNews ? "!" : ""}`;
+    if (tx.allOfLists) {
+      const batch = this.#batchOf(tx, name, () => this.#updateMany(set, isNews));
+      return batch.add({ ...row, changedBy: this.jobs.writer });
+    }
     const values = set.map((key): SqlValue => calls.toSql(key, row[key] as never));
-    if (number !== undefined) values.push(number, this.jobs.writer);
+    if (isNews) values.push((await this.jobs.nextNumber(tx)).change, this.jobs.writer);
     values.push(changed.id, read.version);
-    if ((await tx.run(updateOf(set, number !== undefined), values)).changes !== 1) return false;
-    if (isNews && number === undefined) this.jobs.numberAtEnd(tx, changed.id);
-    return true;
+    return (await tx.run(updateOf(set, isNews), values)).changes === 1;
+  }
+
+  /** What the writes of a group do to rows in the same way is one statement. */
+  #batchOf(tx: SqlTransaction, name: string, statement: () => BatchStatement): RowBatch {
+    const batches = this.#batches.get(tx) ?? new Map<string, RowBatch>();
+    this.#batches.set(tx, batches);
+    const batch = batches.get(name) ?? new RowBatch(tx, statement());
+    batches.set(name, batch);
+    return batch;
+  }
+
+  #updateMany(set: readonly ChangedColumn[], isNews: boolean): BatchStatement {
+    const keys: (keyof WrittenRow)[] = ["id", ...set, ...(isNews ? (["changedBy"] as const) : [])];
+    const written = calls.list(keys.slice(1)).split(", ");
+    const sets = written.map((name) => `${name} = given.${name}`);
+    if (isNews) sets.push(`job_change = ${this.#context.database.changeNumbers?.own}`);
+    const where = "calls.id = given.id AND calls.version = given.version - 1";
+    return [`UPDATE calls SET ${sets.join(", ")} FROM ${calls.unnest(keys)} WHERE ${where} RETURNING calls.id`, keys];
   }
 
   /** After the commit. */
@@ -471,6 +498,43 @@ export class SqlCalls implements CallStore {
 
   #select(where: string, values: readonly SqlValue[]): Promise<ReadCall[]> {
     return select(this.#context.database, where, values);
+  }
+}
+
+type WrittenRow = ReturnType<typeof toRow> & { jobChange?: number; changedBy?: string };
+/** A statement of many rows that returns the ids of those that it wrote, and its columns. */
+type BatchStatement = readonly [sql: string, keys: readonly (keyof RowOf<typeof calls>)[]];
+
+const INSERTED = "insert";
+
+/** Rows that one statement of a transaction writes: all that are added in one turn of the event loop. */
+class RowBatch {
+  readonly #tx: SqlTransaction;
+  readonly #statement: BatchStatement;
+  #rows = new Map<string, WrittenRow>();
+  #written: Promise<ReadonlySet<string>> | undefined;
+
+  constructor(tx: SqlTransaction, statement: BatchStatement) {
+    this.#tx = tx;
+    this.#statement = statement;
+  }
+
+  /** Whether it was written. Of two changes of one row only the first is. */
+  async add(row: WrittenRow): Promise<boolean> {
+    const isFirst = !this.#rows.has(row.id);
+    if (isFirst) this.#rows.set(row.id, row);
+    // After all promises that are settled now: each of them may add a row.
+    this.#written ??= new Promise<void>((resolve) => process.nextTick(resolve)).then(() => this.#write());
+    return (await this.#written).has(row.id) && isFirst;
+  }
+
+  async #write(): Promise<ReadonlySet<string>> {
+    const rows = [...this.#rows.values()];
+    this.#rows = new Map();
+    this.#written = undefined;
+    const [sql, keys] = this.#statement;
+    const written = (await this.#tx.allOfLists?.<{ id: string }>(sql, calls.lists(rows, keys))) ?? [];
+    return new Set(written.map(({ id }) => id));
   }
 }
 

@@ -5,6 +5,9 @@ import type { AuditWords } from "./audit/audit-words.ts";
 /** A parameter. No booleans (SQLite has none: use 0 and 1); structured data as JSON text. */
 export type SqlValue = string | number | null | Uint8Array;
 
+/** The values of one column in many rows. */
+export type SqlList = readonly SqlValue[];
+
 export type Statement = readonly [sql: string, params: readonly SqlValue[]];
 
 /**
@@ -15,6 +18,8 @@ export interface SqlRunner {
   /** Rows of a SELECT, or of an INSERT, UPDATE or DELETE with RETURNING. */
   all<Row extends object>(sql: string, params?: readonly SqlValue[]): Promise<Row[]>;
   run(sql: string, params?: readonly SqlValue[]): Promise<{ changes: number }>;
+  /** The same as `all` with lists for `unnest`: one statement writes any number of rows. Only of engines with round trips. */
+  allOfLists?<Row extends object>(sql: string, lists: readonly SqlList[]): Promise<Row[]>;
 }
 
 export interface SqlTransaction extends SqlRunner {
@@ -72,6 +77,11 @@ export interface SqlDatabase extends SqlRunner {
   readonly isShared: boolean;
   /** Whether only one transaction writes at a time. If not, two may wait for each other, and one of them fails with `busy`. */
   readonly hasOneWriter: boolean;
+  /**
+   * SQL of numbers that grow with transactions, by which others find what a transaction changed: its own, and the lowest one
+   * that is not visible yet. Without them, changes are counted in a row that writers lock.
+   */
+  readonly changeNumbers?: { readonly own: string; readonly open: string };
   /** At the end of a SELECT in a transaction: locks the rows, and skips those that other transactions change. */
   readonly lockFree: string;
   /** `min`: between two looks after changes. `max`: how often to look for what `watch` misses. */

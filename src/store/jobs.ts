@@ -7,7 +7,6 @@ import type { Update } from "../core/events.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import { withDefaults } from "../core/options.ts";
 import type { SqlTransaction, SqlValue } from "./database.ts";
-import type { GroupTransaction } from "./group-writer.ts";
 import { integer, json, placeholders, rowNumber, type StoreContext, table, text } from "./table.ts";
 
 const jobsLines = table("jobs_lines", {
@@ -17,8 +16,6 @@ const jobsLines = table("jobs_lines", {
   writtenBy: text(),
   line: json<Omit<JobLogLine, "number" | "at">>(),
 });
-/** One row: the last numbers given. Numbers of deleted rows must not be given again. */
-const jobsHead = table("jobs_head", { id: rowNumber(), change: integer(), line: integer() });
 
 export interface JobLimits {
   /** How long, and how many, ended jobs are listed. */
@@ -43,6 +40,14 @@ interface RowAccess {
   held(jobId: string): StoredCall | undefined;
 }
 
+/** Numbers that a transaction may still give. */
+interface Numbers {
+  next: number;
+  last: number;
+  /** Of all its changes, if the engine numbers transactions. */
+  own: number | undefined;
+}
+
 /** The rows of background calls in a database that several processes share. */
 export class SqlJobRows implements JobRows {
   readonly #context: StoreContext;
@@ -52,12 +57,10 @@ export class SqlJobRows implements JobRows {
   readonly #writer = randomUUID();
   readonly #lines: JobLines;
   readonly #watch: JobWatch;
-  readonly #listeners = new Set<(news: JobNews) => void>();
+  readonly #listeners = new Map<(news: JobNews) => void, () => boolean>();
   readonly #held: (jobId: string) => StoredCall | undefined;
   /** Numbers that a transaction may still give. */
-  readonly #numbers = new WeakMap<SqlTransaction, { next: number; last: number }>();
-  /** Rows whose changes a transaction has not numbered yet. */
-  readonly #unnumbered = new WeakMap<SqlTransaction, string[]>();
+  readonly #numbers = new WeakMap<SqlTransaction, Promise<Numbers>>();
 
   constructor(context: StoreContext, { read, readToChange, held }: RowAccess, limits: Partial<JobLimits> = {}) {
     this.#context = context;
@@ -66,7 +69,12 @@ export class SqlJobRows implements JobRows {
     this.#held = held;
     this.#limits = withDefaults(DEFAULT_LIMITS, limits);
     this.#lines = new JobLines(context, this.#writer);
-    this.#watch = new JobWatch(context, { read, writer: this.#writer, notify: (news) => this.#notify(news) });
+    this.#watch = new JobWatch(context, {
+      read,
+      writer: this.#writer,
+      notify: (news) => this.#notify(news),
+      wantsAll: () => [...this.#listeners.values()].some((wantsAll) => wantsAll()),
+    });
   }
 
   async get(jobId: string): Promise<StoredCall | undefined> {
@@ -98,11 +106,22 @@ export class SqlJobRows implements JobRows {
     return counts;
   }
 
-  async taken(): Promise<StoredCall[]> {
-    return this.#read(
-      `WHERE state <> 'ended' AND job_id IS NOT NULL AND ((state = 'approved' AND holder IS NOT NULL)
-       OR (state = 'running' AND owner <> ?))`,
+  async takers(): Promise<string[]> {
+    const has = (process: string, where: string): string =>
+      `SELECT ${process} AS taker FROM calls WHERE state <> 'ended' AND job_id IS NOT NULL AND ${where}`;
+    const rows = await this.#context.database.all<{ taker: string }>(
+      `${has("holder", "state = 'approved' AND holder IS NOT NULL")}
+       UNION ${has("owner", "state = 'running' AND owner <> ?")}`,
       [this.#context.owners.id],
+    );
+    return rows.map(({ taker }) => taker);
+  }
+
+  async takenBy(processId: string): Promise<StoredCall[]> {
+    return this.#read(
+      `WHERE state <> 'ended' AND job_id IS NOT NULL AND ((state = 'approved' AND holder = ?)
+       OR (state = 'running' AND owner = ?))`,
+      [processId, processId],
     );
   }
 
@@ -118,8 +137,8 @@ export class SqlJobRows implements JobRows {
     if (line.update && callId !== undefined) this.#notify({ type: "updated", jobId, callId, update: line.update });
   }
 
-  watch(listener: (news: JobNews) => void): () => void {
-    this.#listeners.add(listener);
+  watch(listener: (news: JobNews) => void, wantsAll = () => true): () => void {
+    this.#listeners.set(listener, wantsAll);
     this.#watch.start();
     return () => void this.#listeners.delete(listener);
   }
@@ -147,37 +166,26 @@ export class SqlJobRows implements JobRows {
   }
 
   /**
-   * A number for a change, by which other processes find it, or for the order of a new job. A transaction takes many at once
-   * and holds the row of the last number until it is committed, so numbers are visible in their order.
+   * A number for the order of a new job, and the number of the change, by which other processes find it. A transaction takes
+   * many at once and holds the row of the last number until it is committed, so numbers are visible in their order.
    */
-  async nextNumber(tx: SqlTransaction): Promise<number> {
-    let numbers = this.#numbers.get(tx);
+  async nextNumber(tx: SqlTransaction): Promise<{ seq: number; change: number }> {
+    let numbers = await this.#numbers.get(tx);
     if (!numbers || numbers.next > numbers.last) {
-      const sql = "UPDATE jobs_head SET change = change + ? WHERE id = 1 RETURNING change";
-      const [head] = await tx.all<{ change: number }>(sql, [NUMBERS_AT_ONCE]);
-      const last = head?.change ?? 0;
-      numbers = { next: last - NUMBERS_AT_ONCE + 1, last };
-      this.#numbers.set(tx, numbers);
+      const reserved = this.#reserve(tx);
+      this.#numbers.set(tx, reserved);
+      numbers = await reserved;
     }
-    return numbers.next++;
+    const seq = numbers.next++;
+    return { seq, change: numbers.own ?? seq };
   }
 
-  /** The number of a change that is written with it; undefined if others write meanwhile: then `numberAtEnd` writes it. */
-  async numberOfChange(tx: SqlTransaction): Promise<number | undefined> {
-    return this.#context.database.hasOneWriter ? this.nextNumber(tx) : undefined;
-  }
-
-  /** Numbers the changes of a group in its last statement: all processes wait for the row of the last number. */
-  numberAtEnd(tx: GroupTransaction, id: string): void {
-    const ids = this.#unnumbered.get(tx) ?? [];
-    this.#unnumbered.set(tx, ids);
-    ids.push(id);
-    tx.atEnd(this, async () => {
-      const sql =
-        "WITH head AS (UPDATE jobs_head SET change = change + 1 WHERE id = 1 RETURNING change) " +
-        `UPDATE calls SET job_change = head.change, changed_by = ? FROM head WHERE calls.id IN (${placeholders(ids)})`;
-      await tx.run(sql, [this.#writer, ...ids]);
-    });
+  async #reserve(tx: SqlTransaction): Promise<Numbers> {
+    const own = this.#context.database.changeNumbers?.own ?? "NULL";
+    const sql = `UPDATE jobs_head SET change = change + ? WHERE id = 1 RETURNING change, ${own} AS own`;
+    const [head] = await tx.all<{ change: number; own: number | null }>(sql, [NUMBERS_AT_ONCE]);
+    const last = head?.change ?? 0;
+    return { next: last - NUMBERS_AT_ONCE + 1, last, own: head?.own ?? undefined };
   }
 
   /** Tells the writes of this process from those of others. */
@@ -197,7 +205,7 @@ export class SqlJobRows implements JobRows {
   }
 
   #notify(news: JobNews): void {
-    for (const listener of this.#listeners) listener(news);
+    for (const listener of this.#listeners.keys()) listener(news);
   }
 }
 
@@ -212,7 +220,20 @@ interface JobWatcher {
   read: ReadRows;
   writer: string;
   notify(news: JobNews): void;
+  /** Whether somebody wants the changes of all jobs. */
+  wantsAll(): boolean;
 }
+
+/** A change by another process. */
+interface Changed {
+  id: string;
+  job_change: number;
+  run_at: number | null;
+  state: string;
+  holder: string | null;
+}
+
+const ROWS_PER_READ = 200;
 
 /** How long it waits after a look that failed. */
 const LOOK_AGAIN_MS = 1000;
@@ -221,7 +242,10 @@ const LOOK_AGAIN_MS = 1000;
 class JobWatch {
   readonly #context: StoreContext;
   readonly #watcher: JobWatcher;
-  #seen: { change: number; line: number } | undefined;
+  /** Changes from number `open` on may not be visible yet. */
+  #seen: { open: number; line: number } | undefined;
+  /** Changes beyond that which were visible already, by row. */
+  #reported: ReadonlyMap<string, number> = new Map();
   #unwatch: (() => void) | undefined;
   #round: Promise<void> | undefined;
   #timer: Timer | undefined;
@@ -269,18 +293,46 @@ class JobWatch {
   }
 
   async #lookOnce(): Promise<void> {
-    const [head] = await jobsHead.select(this.#context.database, ["change", "line"], "WHERE id = 1");
+    const { database } = this.#context;
+    const open = database.changeNumbers?.open ?? "change + 1";
+    const [head] = await database.all<{ open: number; line: number }>(
+      `SELECT ${open} AS open, line FROM jobs_head WHERE id = 1`,
+    );
     if (!head) return;
     const seen = (this.#seen ??= head);
     if (head.line > seen.line) await this.#emitLines(seen.line, head.line);
-    if (head.change > seen.change) await this.#notifyChanges(seen.change, head.change);
+    if (head.open > seen.open || database.changeNumbers) await this.#notifyChanges(seen.open, head.open);
     this.#seen = head;
   }
 
-  async #notifyChanges(from: number, to: number): Promise<void> {
-    const { read, writer, notify } = this.#watcher;
-    const where = "WHERE job_change > ? AND job_change <= ? AND changed_by <> ? ORDER BY job_change, job_seq";
-    for (const row of await read(where, [from, to, writer])) notify({ type: "changed", row, isOwn: false });
+  async #notifyChanges(from: number, open: number): Promise<void> {
+    const { read, writer, notify, wantsAll } = this.#watcher;
+    const isAll = wantsAll();
+    const me = this.#context.owners.id;
+    const ofWorker = " AND (owner = ? OR holder = ? OR (state = 'approved' AND holder IS NULL))";
+    const found = await this.#context.database.all<Changed>(
+      `SELECT id, job_change, run_at, state, holder FROM calls
+       WHERE job_change >= ? AND changed_by <> ?${isAll ? "" : ofWorker} ORDER BY job_change, job_seq`,
+      isAll ? [from, writer] : [from, writer, me, me],
+    );
+    // Somebody waits since the look began.
+    if (!isAll && wantsAll()) return this.#notifyChanges(from, open);
+    const fresh = found.filter(({ id, job_change: change }) => this.#reported.get(id) !== change);
+    this.#reported = new Map(found.flatMap(({ id, job_change: change }) => (change < open ? [] : [[id, change]])));
+    const now = this.#context.clock.now();
+    const isDue = ({ state, holder, run_at: runAt }: Changed): boolean =>
+      state === "approved" && holder === null && (runAt ?? 0) <= now;
+    const wanted = isAll ? fresh : fresh.filter((row) => !isDue(row));
+    if (wanted.length < fresh.length) notify({ type: "due" });
+    for (let at = 0; at < wanted.length; at += ROWS_PER_READ) {
+      const some = wanted.slice(at, at + ROWS_PER_READ);
+      const ids = some.map(({ id }) => id);
+      const changes = [...new Set(some.map(({ job_change: change }) => change))];
+      // A row that has changed again is reported by the next look, once.
+      const where = `WHERE id IN (${placeholders(ids)}) AND job_change IN (${placeholders(changes)}) AND job_id IS NOT NULL`;
+      const rows = new Map((await read(where, [...ids, ...changes])).map((row) => [row.id, row]));
+      for (const row of ids.flatMap((id) => rows.get(id) ?? [])) notify({ type: "changed", row, isOwn: false });
+    }
   }
 
   async #emitLines(from: number, to: number): Promise<void> {

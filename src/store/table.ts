@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import type { MaybePromise } from "../core/stage.ts";
-import type { SqlDatabase, SqlRunner, SqlValue } from "./database.ts";
+import type { SqlDatabase, SqlList, SqlRunner, SqlValue } from "./database.ts";
 import type { GroupWriter } from "./group-writer.ts";
 import type { Migrations } from "./migrations.ts";
 import type { Owners } from "./process-owners.ts";
@@ -182,9 +182,33 @@ export class Table<C extends Columns> {
 
   /** Inserts all of them with one statement. */
   async insertMany(db: SqlRunner, rows: readonly Row<C>[]): Promise<void> {
+    if (db.allOfLists) {
+      await db.allOfLists(this.insertSql(), this.lists(rows));
+      return;
+    }
     const values: SqlValue[] = [];
     for (const row of rows) values.push(...this.#values(row));
     await db.run(this.#insertInto(rows.length), values);
+  }
+
+  /** INSERT of `lists`. */
+  insertSql(clause = ""): string {
+    return `INSERT INTO ${this.name} (${this.list()}) SELECT * FROM ${this.unnest(this.keys)} ${clause}`;
+  }
+
+  /** `unnest(…) AS given (…)`: the rows of `lists`, for FROM. */
+  unnest(keys: readonly (keyof C)[]): string {
+    // As `toNativeTypes` of the engine has it: columns of numbers are 64 bits wide.
+    const types = keys.map((key) => (this.#find(key).column.sql.startsWith("TEXT") ? "TEXT" : "BIGINT"));
+    return `unnest(${types.map((type) => `CAST(? AS ${type}[])`).join(", ")}) AS given (${this.list(keys)})`;
+  }
+
+  /** The rows as one list for each column. */
+  lists<K extends keyof C>(rows: readonly Picked<C, K>[], keys: readonly K[] = this.keys as readonly K[]): SqlList[] {
+    return keys.map((key) => {
+      const { column } = this.#find(key);
+      return rows.map((row) => column.toSql(Reflect.get(row, key)));
+    });
   }
 
   /** Inserts the row, or replaces all other values of the row that has the same `key`. */
