@@ -21,8 +21,6 @@ export interface RunningCall {
 /** A transaction that also appends to the audit log: at its end, after the entries of others in the same group. */
 export interface GroupTransaction extends SqlTransaction {
   append(write: AuditWrite): void;
-  /** Runs last in the transaction, once for each key: for rows that all processes change. */
-  atEnd(key: object, work: () => Promise<unknown>): void;
 }
 
 export interface WriteOptions {
@@ -239,21 +237,13 @@ export class GroupWriter {
     const locksFirst = group.group.some(({ exclusive }) => exclusive);
     if (locksFirst) await tx.lock("audit");
     const entries = [...group.kept];
-    const last = new Map<object, () => Promise<unknown>>();
-    const appending: GroupTransaction = {
-      all: tx.all,
-      run: tx.run,
-      lock: tx.lock,
-      append: (write) => void entries.push(write),
-      atEnd: (key, work) => void last.set(key, work),
-    };
-    const settle: (() => void)[] = [];
-    for (const write of group.group) settle.push(await write.run(appending));
+    const appending: GroupTransaction = { ...tx, append: (write) => void entries.push(write) };
+    const settle = locksFirst || this.#database.hasOneWriter ? [] : await runTogether(group.group, appending);
+    if (settle.length === 0) for (const write of group.group) settle.push(await write.run(appending));
     if (group.appends && !locksFirst) await tx.lock("audit");
     const { gap } = group;
     if (gap) entries.push({ draft: () => this.draft({ kind: "gap", data: { ...gap } }) });
     const rows = entries.length > 0 ? await appendAudit(tx, entries) : [];
-    for (const work of last.values()) await work();
     return { settle, last: rows.at(-1)?.seq };
   }
 
@@ -281,6 +271,14 @@ export class GroupWriter {
       this.flush().catch(() => undefined);
     }, ms));
   }
+}
+
+/** Decides nothing by the rows of the others: what they write in one turn of the event loop can be one statement. */
+async function runTogether(group: readonly QueuedWrite[], tx: GroupTransaction): Promise<(() => void)[]> {
+  const runs = group.map((write) => write.run(tx));
+  // The transaction goes on while one of them does.
+  await Promise.allSettled(runs);
+  return Promise.all(runs);
 }
 
 /** Of the store as a whole, not of one write. */
