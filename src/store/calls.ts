@@ -165,6 +165,8 @@ export class SqlCalls implements CallStore {
    * other process changed them meanwhile.
    */
   readonly #own = new Map<string, ReadCall>();
+  /** Whether the last search for due jobs found as many as it wanted. */
+  #leftDue = false;
   readonly #batches = new WeakMap<SqlTransaction, Map<string, RowBatch>>();
   /** Their ids by the ids of their jobs. */
   readonly #ownJobs = new Map<string, string>();
@@ -252,7 +254,9 @@ export class SqlCalls implements CallStore {
       AND tool_name IN (${placeholders(tools)})`;
     const values = [at, ...tools.map((tool) => JSON.stringify(tool))];
     // A transaction would wake every process that watches the store, also if it found nothing.
-    if ((await this.#context.database.all(`SELECT 1 FROM calls ${where} LIMIT 1`, values)).length === 0) return [];
+    const isFound =
+      this.#leftDue || (await this.#context.database.all(`SELECT 1 FROM calls ${where} LIMIT 1`, values))[0];
+    if (!isFound) return [];
     const search = `${where} ORDER BY priority DESC, job_seq LIMIT ? ${this.#context.database.lockFree}`;
     const takeFound = async (tx: GroupTransaction): Promise<[ReadCall, CallRow][]> => {
       const written: [ReadCall, CallRow][] = [];
@@ -268,6 +272,7 @@ export class SqlCalls implements CallStore {
       return written;
     };
     const written = await this.#context.writer.write(takeFound, { appends: false, relaxed: true });
+    this.#leftDue = written.length === max;
     if (written.length > 0) failPoint("after take");
     return written.map(([read, changed]) => this.#afterChange(read, changed));
   }

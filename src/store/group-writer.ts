@@ -240,11 +240,12 @@ export class GroupWriter {
     const appending: GroupTransaction = { ...tx, append: (write) => void entries.push(write) };
     const settle = locksFirst || this.#database.hasOneWriter ? [] : await runTogether(group.group, appending);
     if (settle.length === 0) for (const write of group.group) settle.push(await write.run(appending));
-    if (group.appends && !locksFirst) await tx.lock("audit");
+    const locked = group.appends && !locksFirst ? tx.lock("audit") : undefined;
     const { gap } = group;
     if (gap) entries.push({ draft: () => this.draft({ kind: "gap", data: { ...gap } }) });
-    const rows = entries.length > 0 ? await appendAudit(tx, entries) : [];
-    return { settle, last: rows.at(-1)?.seq };
+    // A server gets the lock and the statement after it at once.
+    const [rows] = await Promise.all([entries.length > 0 ? appendAudit(tx, entries) : undefined, locked]);
+    return { settle, last: rows?.at(-1)?.seq };
   }
 
   #fail(error: Error): void {

@@ -234,6 +234,7 @@ class PostgresDatabase implements SqlDatabase {
   readonly #underWay = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
   #announcing: NodeJS.Timeout | undefined;
+  #announcedAt = Number.NEGATIVE_INFINITY;
   #isNotified = false;
   readonly #feed = new ChangeFeed({
     listen: (look) => this.#listen(look),
@@ -389,11 +390,14 @@ class PostgresDatabase implements SqlDatabase {
     // Emitted if the server goes away while the client is in use. Without a listener it would end the process.
     client.on("error", onError);
     try {
-      await runner.run(`${this.#begin}${commitMode(options)}`);
+      const begun = runner.run(`${this.#begin}${commitMode(options)}`);
+      // The first statement need not wait for the answer.
+      begun.catch(() => undefined);
       const lock = async (name: string): Promise<void> => {
         await runner.all("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", [`haft:${name}`]);
       };
       const result = await work({ ...runner, lock });
+      await begun;
       await runner.run("COMMIT");
       this.#health = { state: "ok" };
       this.#announce();
@@ -410,17 +414,22 @@ class PostgresDatabase implements SqlDatabase {
   }
 
   /**
-   * Wakes processes that wait for changes. Not in each transaction: NOTIFY takes a lock of the whole server at its commit.
+   * Wakes processes that wait for changes. Not in each transaction: NOTIFY takes a lock of the whole server at its commit. And
+   * not more often than they look.
    */
   #announce(): void {
-    this.#announcing ??= setTimeout(() => void this.#notify(), ANNOUNCE_MS);
+    const pauseMs = this.#announcedAt + this.pollMs.min - performance.now();
+    this.#announcing ??= setTimeout(() => void this.#notify(), Math.max(ANNOUNCE_MS, pauseMs));
     this.#announcing.unref();
   }
 
   async #notify(): Promise<void> {
     clearTimeout(this.#announcing);
     this.#announcing = undefined;
-    await this.#pool.query(`NOTIFY ${CHANNEL}`).catch(() => undefined);
+    this.#announcedAt = performance.now();
+    // What it announces is on the disk already.
+    const sql = `BEGIN${commitMode({ relaxed: true })}; NOTIFY ${CHANNEL}; COMMIT`;
+    await this.#pool.query(sql).catch(() => undefined);
   }
 
   /** On a connection of its own. While it is lost, the feed wakes everybody now and then. */
