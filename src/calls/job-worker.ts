@@ -23,7 +23,6 @@ export class LocalWorker implements JobWorker {
   readonly #onIdle: (() => void)[] = [];
   /** Wake-ups that wait for a free slot. */
   readonly #waiting: (() => void)[] = [];
-  #reserved = 0;
   #isTaking = false;
   #isWaking = false;
   #wasWoken = false;
@@ -41,7 +40,7 @@ export class LocalWorker implements JobWorker {
 
   /** Whether it may have taken jobs that it does not run yet. */
   get isTaking(): boolean {
-    return this.#isTaking || this.#reserved > 0;
+    return this.#isTaking;
   }
 
   /** Call if there may be jobs to take. */
@@ -50,19 +49,11 @@ export class LocalWorker implements JobWorker {
     if (!this.#isTaking) void this.#take();
   }
 
-  /** Waits for a free slot, then takes and runs one job. False if the worker closes first. */
-  async runNext(take: () => Promise<Job | undefined>): Promise<boolean> {
+  /** Waits for a free slot, then looks for jobs. False if the worker closes first. */
+  async wakeWhenFree(): Promise<boolean> {
     while (!this.#isClosing && this.#free() <= 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     if (this.#isClosing) return false;
-    this.#reserved++;
-    let job: Job | undefined;
-    try {
-      job = await take();
-    } finally {
-      this.#reserved--;
-      if (!job) this.#leave();
-    }
-    if (job) await this.#run(job);
+    this.wake();
     return true;
   }
 
@@ -136,9 +127,8 @@ export class LocalWorker implements JobWorker {
   }
 
   #leave(): void {
-    const next = this.#waiting.shift();
-    if (next) next();
-    else this.#wakeSoon();
+    this.#waiting.shift()?.();
+    this.#wakeSoon();
     this.#notifyIdle();
   }
 
@@ -165,11 +155,11 @@ export class LocalWorker implements JobWorker {
   }
 
   #free(): number {
-    return this.#options.concurrency - this.#running.size - this.#reserved;
+    return this.#options.concurrency - this.#running.size;
   }
 
   #isIdle(): boolean {
-    return this.#running.size === 0 && this.#reserved === 0 && !this.#isTaking;
+    return this.#running.size === 0 && !this.#isTaking;
   }
 
   #notifyIdle(): void {

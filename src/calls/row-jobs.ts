@@ -57,14 +57,14 @@ export interface JobDispatcher {
   /** Connects, if it has not. */
   open(): Promise<void>;
   add(job: Job): Promise<void>;
-  /** Calls `run` for jobs of these tools, until closed. */
+  /** Calls `wake` for jobs of these tools, until closed. */
   work(worker: DispatchedWorker): Promise<{ close(): Promise<void> }>;
   close(): Promise<void>;
 }
 
 export interface DispatchedWorker extends Pick<WorkOptions, "name" | "tools" | "concurrency"> {
-  /** Takes the job as soon as fewer than `concurrency` run, and runs it. False if this worker closes. */
-  run(jobId: string): Promise<boolean>;
+  /** Looks for jobs as soon as fewer than `concurrency` run. False if this worker closes. */
+  wake(): Promise<boolean>;
   /** Inserts the row of a job that an earlier version of Haft has queued, with its id. */
   adopt(jobId: string, request: JobRequest): Promise<void>;
 }
@@ -79,8 +79,6 @@ export interface RowJobsOptions {
 
 /** How often a worker looks for jobs whose workers or wake-ups are gone. */
 const SWEEP_MS = 1000;
-/** A job that waits this long although a worker is free has lost its wake-up. */
-const OVERDUE_MS = 5000;
 const ENDS_BETWEEN_PRUNINGS = 500;
 
 /**
@@ -175,7 +173,7 @@ export class RowJobs implements JobQueue, JobSource {
     const local = new LocalWorker(this, options);
     const dispatched = await this.#dispatcher?.work({
       ...options,
-      run: (id) => local.runNext(() => this.#takeOne(id, options)),
+      wake: () => local.wakeWhenFree(),
       adopt: (id, request) => this.#adopt(id, request),
     });
     if (dispatched) this.#dispatched.add(dispatched);
@@ -226,7 +224,7 @@ export class RowJobs implements JobQueue, JobSource {
   }
 
   async take(tools: readonly string[], max: () => number, worker?: string): Promise<Job[]> {
-    const due = { tools, max: max(), at: this.clock.now() - (this.#dispatcher ? OVERDUE_MS : 0) };
+    const due = { tools, max: max(), at: this.clock.now() };
     if (tools.length === 0 || due.max <= 0) return [];
     const taken = await this.calls.takeDue(due, redacted(this.#takeBy(worker), this.clock.now()));
     const toRun = taken.filter(({ state }) => state !== "ended");
@@ -314,20 +312,6 @@ export class RowJobs implements JobQueue, JobSource {
   #takeBy(worker: string | undefined): Transition {
     const taken = take(this.calls.processId, worker);
     return (row, now) => (row.request ? taken(row, now) : endUnreadable(row, now));
-  }
-
-  async #takeOne(jobId: string, { name }: WorkOptions): Promise<Job | undefined> {
-    const row = await this.calls.jobs.getToChange(jobId);
-    if (!row) return undefined;
-    const taken = this.#takeBy(name);
-    let pauses: StoredCall | undefined;
-    const now = await this.#change(row.id, (current, at) => {
-      pauses = isPausing(current, at) ? current : undefined;
-      return pauses ? undefined : taken(current, at);
-    });
-    // A second wake-up came before its time.
-    if (pauses) await this.#dispatch(this.#jobOf(pauses));
-    return now && now.state !== "ended" ? this.#jobOf(now) : undefined;
   }
 
   /** If it fails, a free worker finds the job in the store. */
@@ -480,11 +464,6 @@ export class RowJobs implements JobQueue, JobSource {
     if (!job) throw unknownJob(row.id);
     return job;
   }
-}
-
-/** A job that was never delayed is due, whatever the clock of this machine says. */
-function isPausing({ job, createdAt }: StoredCall, now: number): boolean {
-  return job !== undefined && job.runAt > Math.max(createdAt, now);
 }
 
 function lostClaim({ toolName }: CallData): ToolError {

@@ -16,16 +16,17 @@ export interface WakeUpOptions {
 }
 
 const DEFAULT_LEASE_MS = 30_000;
-/** In BullMQ 1 is the highest priority; 0 means none and comes before all others. */
-const MIDDLE_PRIORITY = 1_000_000;
+const ENTRY_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true, stackTraceLimit: 0 } as const;
 const RECHECK_MS = 5_000;
 const SYNC_MS = 1_000;
+/** Jobs of a tool that are added in one turn of the event loop share entries: a worker that is woken takes several. */
+const JOBS_PER_ENTRY = 8;
 /** BullMQ must not fail a wake-up that lost its worker. */
 const UNLIMITED = 1_000_000;
 
 /**
- * Wakes workers on several machines through BullMQ on Redis. An entry is the id of a job; what happened to the job says its
- * row. One queue per tool that ever had a job, so a worker gets jobs of its tools only.
+ * Wakes workers on several machines through BullMQ on Redis. An entry says that jobs of a tool wait, and the woken worker
+ * finds them by their rows. One queue per tool that ever had a job, so a worker is woken for its tools only.
  */
 export class WakeUps implements JobDispatcher {
   readonly #connect: () => Promise<BullEngine>;
@@ -99,6 +100,8 @@ class ToolQueues {
   readonly #tools = new Set<string>();
   readonly #queues = new Map<string, BullQueue>();
   readonly #listeners = new Set<() => void>();
+  /** What this turn of the event loop adds, by tool. */
+  readonly #adding = new Map<string, { jobs: Job[]; added: Promise<void> }>();
   #events: QueueEvents | undefined;
   #timer: Timer | undefined;
   #isClosed = false;
@@ -123,17 +126,30 @@ class ToolQueues {
     return () => void this.#listeners.delete(listener);
   }
 
-  async add({ id, call: { toolName }, priority, runAt }: Job): Promise<void> {
+  async add(job: Job): Promise<void> {
+    const { toolName } = job.call;
     await this.#announce(toolName);
-    const delay = runAt - this.clock.now();
-    await this.#queueOf(toolName).add(toolName, id, {
-      priority: Math.min(Math.max(MIDDLE_PRIORITY - Math.round(priority), 1), 2 * MIDDLE_PRIORITY),
-      delay: delay > 0 ? delay : undefined,
-      attempts: 1,
-      removeOnComplete: true,
-      removeOnFail: true,
-      stackTraceLimit: 0,
-    });
+    let adding = this.#adding.get(toolName);
+    if (!adding) {
+      const jobs: Job[] = [];
+      const added = new Promise<void>((resolve) => setImmediate(resolve)).then(() => this.#addAll(toolName, jobs));
+      this.#adding.set(toolName, (adding = { jobs, added }));
+    }
+    adding.jobs.push(job);
+    await adding.added;
+  }
+
+  async #addAll(toolName: string, jobs: readonly Job[]): Promise<void> {
+    this.#adding.delete(toolName);
+    const now = this.clock.now();
+    const delayed = jobs.filter(({ runAt }) => runAt > now);
+    const due = jobs.filter(({ runAt }) => runAt <= now).filter((_, at) => at % JOBS_PER_ENTRY === 0);
+    const entries = [...due, ...delayed].map(({ id, runAt }) => ({
+      name: toolName,
+      data: id,
+      opts: { ...ENTRY_OPTIONS, delay: runAt > now ? runAt - now : undefined },
+    }));
+    await this.#queueOf(toolName).addBulk(entries);
   }
 
   async close(): Promise<void> {
@@ -254,8 +270,8 @@ class ToolWorkers {
   async #take(toolName: string, entry: BullJob, token: string): Promise<string> {
     this.#count(toolName, 1);
     try {
-      const id = entry.data.startsWith("{") ? await this.#adopt(entry) : entry.data;
-      if (await this.#worker.run(id)) return "";
+      if (entry.data.startsWith("{")) await this.#adopt(entry);
+      if (await this.#worker.wake()) return "";
       // This worker closes: another one takes the entry.
       await entry.moveToWait(token);
       throw new this.#queues.engine.bullmq.WaitingError();
@@ -265,10 +281,9 @@ class ToolWorkers {
   }
 
   /** Earlier versions of Haft stored the whole job in its entry. */
-  async #adopt({ id = "", data }: BullJob): Promise<string> {
+  async #adopt({ id = "", data }: BullJob): Promise<void> {
     const { call, priority, attempts } = JSON.parse(data) as Pick<JobRequest, "call" | "priority" | "attempts">;
     await this.#worker.adopt(id, { call, priority, attempts, delayMs: 0 });
-    return id;
   }
 
   /** Keeps workers from taking entries that would only wait for a slot. Each may take one more: BullMQ does not accept 0. */
