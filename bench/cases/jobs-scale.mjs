@@ -1,5 +1,5 @@
 // Jobs on PostgreSQL and on Redis, beside bare BullMQ with the same row writes and audit entries: submitting, draining with one
-// worker process and with two, and how long one job takes from its submission to its end.
+// worker process and with several, and how long one job takes from its submission to its end.
 import { execFileSync, spawn } from "node:child_process";
 import { interleave, median, medianRatio, runChild } from "../harness.mjs";
 import { freePort, startPostgres } from "../start-postgres.mjs";
@@ -9,9 +9,11 @@ export const name = "jobs-scale";
 const ROUNDS = 3;
 const JOBS = 1500;
 const SUBMITTED = 1000;
-const CONCURRENCY = 10;
-/** Jobs that wait, for the second worker: few at a time, so that the machine is not the limit. */
-const WAITING = { jobs: 400, concurrency: 2, waitMs: 20 };
+const CONCURRENCY = 50;
+/** Jobs that wait, for more workers: few at a time, so that the machine is not the limit. */
+const WAITING = { jobs: 400, concurrency: 2, waitMs: 50 };
+/** Longer than processes need to start: workers that are compared begin at the same moment. */
+const START_MS = 2500;
 
 export async function run({ report, notMeasured }) {
   const redis = await startRedis();
@@ -32,7 +34,7 @@ export async function run({ report, notMeasured }) {
 
 async function measure(backend, urls, report) {
   let count = 0;
-  const child = (kind, namespace, what, { jobs = 0, concurrency = CONCURRENCY, waitMs = 0 } = {}) =>
+  const child = (kind, namespace, what, { jobs = 0, concurrency = CONCURRENCY, waitMs = 0, start = 0 } = {}) =>
     runChild("time-jobs-scale.mjs", [
       kind,
       backend,
@@ -43,48 +45,65 @@ async function measure(backend, urls, report) {
       jobs,
       concurrency,
       waitMs,
+      start,
     ]);
   const drain = async (kind, workers, options) => {
     const space = `bench${++count}`;
     await child(kind, space, "fill", options);
-    return perSecond(await Promise.all(Array.from({ length: workers }, () => child(kind, space, "work", options))));
+    const given = { ...options, start: Date.now() + START_MS };
+    return rates(await Promise.all(Array.from({ length: workers }, () => child(kind, space, "work", given))));
   };
   const subject = (kind) => async () => {
     const space = `bench${++count}`;
     const { ms } = await child(kind, space, "fill", { jobs: SUBMITTED });
     await child(kind, space, "fill", { jobs: JOBS - SUBMITTED });
-    const one = perSecond([await child(kind, space, "work")]);
-    const measured = { ms, one, latency: await child(kind, `${space}b`, "latency", { jobs: 200 }) };
+    const one = rates([await child(kind, space, "work", { start: Date.now() + START_MS })]);
+    const { p50 } = await child(kind, `${space}b`, "latency", { jobs: 200 });
+    const measured = { ms, one: one.perSecond, oneCpu: one.cpuMs, p50 };
     if (kind === "bare") return measured;
-    const [oneWaiting, twoWaiting] = [await drain(kind, 1, WAITING), await drain(kind, 2, WAITING)];
-    return { ...measured, oneWaiting, twoWaiting, two: await drain(kind, 2, { jobs: JOBS }) };
+    const waiting = [];
+    for (const workers of [1, 2, 4]) waiting.push(await drain(kind, workers, WAITING));
+    const [oneWaiting, twoWaiting, fourWaiting] = waiting.map(({ perSecond }) => perSecond);
+    const two = await drain(kind, 2, { jobs: JOBS });
+    return {
+      ...{ ...measured, oneWaiting, twoWaiting, fourWaiting, two: two.perSecond },
+      waitingCpu: waiting[2].cpuMs / waiting[0].cpuMs,
+    };
   };
   const { haft, bare } = await interleave({ haft: subject("haft"), bare: subject("bare") }, ROUNDS);
   const of = (rounds, key) => rounds.map((round) => round[key]);
   const row = (title, value, more) => report({ case: `${backend}: ${title}`, value, ...more });
-  row("drained by one process, 10 at a time, wall", median(of(haft, "one")), { unit: "jobs/s" });
+  row("drained by one process, 50 at a time, wall", median(of(haft, "one")), { unit: "jobs/s", atLeast: 1000 });
   row("the same, BullMQ with the same rows and entries, wall", median(of(bare, "one")), { unit: "jobs/s" });
   row("share of BullMQ with the same rows and entries", medianRatio(of(haft, "one"), of(bare, "one")), {
     unit: "times",
     atLeast: 0.8,
   });
-  row("jobs that wait 20 ms, two processes over one", medianRatio(of(haft, "twoWaiting"), of(haft, "oneWaiting")), {
+  row("CPU of the worker for each job", median(of(haft, "oneCpu")), { unit: "ms" });
+  row("the same, BullMQ", median(of(bare, "oneCpu")), { unit: "ms" });
+  row("jobs that wait 50 ms, two processes over one", medianRatio(of(haft, "twoWaiting"), of(haft, "oneWaiting")), {
     unit: "times",
-    atLeast: 1.6,
+    atLeast: 1.8,
   });
+  row("the same, four processes over one", medianRatio(of(haft, "fourWaiting"), of(haft, "oneWaiting")), {
+    unit: "times",
+    atLeast: 3.2,
+  });
+  row("CPU for each of them, four processes over one", median(of(haft, "waitingCpu")), { unit: "times", atMost: 1.1 });
   row("no-op jobs, two processes over one", medianRatio(of(haft, "two"), of(haft, "one")), { unit: "times" });
   row("1,000 submitted at once, over BullMQ with the same", medianRatio(of(haft, "ms"), of(bare, "ms")), {
     unit: "times",
     atMost: 2,
   });
-  row("from submission to end, p50, wall", median(haft.map(({ latency }) => latency.p50)), { unit: "ms" });
-  row("the same, BullMQ, p50, wall", median(bare.map(({ latency }) => latency.p50)), { unit: "ms" });
+  row("from submission to end, p50, wall", median(of(haft, "p50")), { unit: "ms", atMost: 10 });
+  row("the same, BullMQ, p50, wall", median(of(bare, "p50")), { unit: "ms" });
 }
 
-function perSecond(workers) {
+function rates(workers) {
   const begun = Math.min(...workers.map(({ begunAt }) => begunAt));
   const ended = Math.max(...workers.map(({ endedAt }) => endedAt));
-  return (workers.reduce((sum, { taken }) => sum + taken, 0) / (ended - begun)) * 1000;
+  const sum = (key) => workers.reduce((all, worker) => all + worker[key], 0);
+  return { perSecond: (sum("taken") / (ended - begun)) * 1000, cpuMs: sum("cpuMs") / sum("taken") };
 }
 
 async function startRedis() {

@@ -1,5 +1,5 @@
-// KIND (haft | bare) BACKEND (postgres | redis) STORE REDIS NAMESPACE WHAT (fill | work | latency) JOBS CONCURRENCY WAIT. Haft is the whole
-// gate with its store in PostgreSQL. Bare is BullMQ with the same row writes and audit entries, in PostgreSQL too: an insert, three
+// KIND (haft | bare) BACKEND (postgres | redis) STORE REDIS NAMESPACE WHAT (fill | work | latency) JOBS CONCURRENCY WAIT START. Several
+// workers start at the time START. Haft is the whole gate with its store in PostgreSQL. Bare is BullMQ with the same row writes and audit entries, in PostgreSQL too: an insert, three
 // updates and two entries for each job, in as few statements as possible.
 import { join } from "node:path";
 import process from "node:process";
@@ -7,7 +7,7 @@ import { setTimeout } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { DIST, importHaft, percentile } from "../harness.mjs";
 
-const [, , kind, backend, storeUrl, redisUrl, namespace, what, count, atOnce, wait] = process.argv;
+const [, , kind, backend, storeUrl, redisUrl, namespace, what, count, atOnce, wait, start] = process.argv;
 const jobs = Number(count);
 const concurrency = Number(atOnce);
 const waitMs = Number(wait);
@@ -29,6 +29,7 @@ async function fill() {
 }
 
 async function work() {
+  await setTimeout(Math.max(0, Number(start ?? 0) - Date.now()));
   const begunAt = Date.now();
   const cpu = process.cpuUsage();
   const ran = { count: 0, lastAt: begunAt };
@@ -107,7 +108,9 @@ async function openBare() {
   const given = backend === "redis" ? [] : [createPostgresBackend];
   const { hostname: host, port } = new URL(url);
   const connection =
-    backend === "redis" ? { host, port: Number(port), maxRetriesPerRequest: null } : { connectionString: url, migrate: true };
+    backend === "redis"
+      ? { host, port: Number(port), maxRetriesPerRequest: null }
+      : { connectionString: url, migrate: true };
   const queue = new Queue(namespace, { connection }, ...given);
   await queue.waitUntilReady();
   const rows = await openRows(new pg.Pool({ connectionString: storeUrl, max: 10 }));

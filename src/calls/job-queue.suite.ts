@@ -51,6 +51,25 @@ export function describeJobQueue(name: string, open: () => Promise<OpenedQueues>
       expect(seen[0]?.startedAt).toBeGreaterThan(0);
     });
 
+    test("a worker that wants nothing of other processes runs their jobs, and reports these again once it wants them", async () => {
+      const another = await opened.another();
+      if (another === queue) return;
+      const ends: string[] = [];
+      let wantsOthers = false;
+      const note = (event: JobEvent): void => void (event.type === "ended" && ends.push(event.job.id));
+      another.subscribe(note, () => wantsOthers);
+      await work(another, { tools: () => ["tool"] });
+      await work(queue, { tools: () => ["theirs"] });
+      const own = await ended(queue, await queue.submit(request()));
+      const theirs = await ended(queue, await queue.submit(request({ toolName: "theirs" })));
+      await until(() => ends.includes(own.id));
+      await ended(queue, await queue.submit(request()));
+      expect(ends).not.toContain(theirs.id);
+      wantsOthers = true;
+      const later = await ended(queue, await queue.submit(request({ toolName: "theirs" })));
+      await until(() => ends.includes(later.id));
+    });
+
     test("facts are told in order: queued, started, ended", async () => {
       const facts: string[] = [];
       queue.subscribe(({ type }) => void facts.push(type));

@@ -170,12 +170,13 @@ export class SqlJobRows implements JobRows {
    * many at once and holds the row of the last number until it is committed, so numbers are visible in their order.
    */
   async nextNumber(tx: SqlTransaction): Promise<{ seq: number; change: number }> {
-    let numbers = await this.#numbers.get(tx);
-    if (!numbers || numbers.next > numbers.last) {
+    const reserve = (): Promise<Numbers> => {
       const reserved = this.#reserve(tx);
       this.#numbers.set(tx, reserved);
-      numbers = await reserved;
-    }
+      return reserved;
+    };
+    let numbers = await (this.#numbers.get(tx) ?? reserve());
+    while (numbers.next > numbers.last) numbers = await reserve();
     const seq = numbers.next++;
     return { seq, change: numbers.own ?? seq };
   }

@@ -63,6 +63,34 @@ describe.skipIf(!hasRedis)("BullMQ on Redis", () => {
     await close();
   });
 
+  test("jobs that are submitted at once share wake-ups, and all of them run", async () => {
+    const [url, redis] = [await postgres.createDatabase(), server.createDatabase()];
+    const store = await openStore({ url });
+    const engine = await openRedisEngine(redis);
+    const queue = new RowJobs({
+      ...{ clock: systemClock, calls: store.calls },
+      dispatcher: new WakeUps(() => openRedisEngine(redis)),
+    });
+    const call = { toolName: "tool", toolVersion: "1", input: {}, caller: { depth: 0 }, options: {}, idempotent: true };
+    const made = Array.from({ length: 16 }, (_, n) =>
+      queue.submit({ call: { ...call, callId: `c${n}` }, priority: 0, delayMs: 0, attempts: 1 }),
+    );
+    await Promise.all(made);
+    const entries = engine.queue("haft.jobs.tool");
+    expect((await entries.getJobCounts("waiting", "prioritized"))["waiting"]).toBeLessThan(16);
+    const ran = new Set<string>();
+    await queue.work({
+      tools: () => ["tool"],
+      concurrency: 3,
+      run: async (job) => (ran.add(job.id), { result: failedJob(job, unknownJob("none"), 1) }),
+    });
+    while (ran.size < 16) await new Promise((resolve) => setTimeout(resolve, 5));
+    await queue.close();
+    await entries.close();
+    await engine.close();
+    await store.close();
+  });
+
   test("a job whose process ended before it woke a worker is found in the store", async () => {
     const { queue, close } = await open();
     // Stored ten seconds ago, and never dispatched.

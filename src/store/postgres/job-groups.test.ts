@@ -1,0 +1,104 @@
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { until } from "../../../test/setup/until.ts";
+import type { JobNews } from "../../calls/job-rows.ts";
+import { claim, take } from "../../calls/stored-call.ts";
+import { openStore, type Store } from "../store.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
+
+let server: TestPostgres;
+beforeAll(async () => void (server = await startPostgres()), 120_000);
+afterAll(() => server.stop());
+
+async function open(url: string): Promise<Store> {
+  const store = await openStore({ url });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** Submits this many jobs at once; returns their ids. */
+async function submit({ jobs }: Store, count: number): Promise<string[]> {
+  const call = { toolName: "tool", toolVersion: "1", input: {}, caller: { depth: 0 }, options: {}, idempotent: true };
+  const made = Array.from({ length: count }, (_, n) =>
+    jobs.submit({ call: { ...call, callId: `c${n}` }, priority: 0, delayMs: 0, attempts: 1 }),
+  );
+  return (await Promise.all(made)).map(({ id }) => id);
+}
+
+const DUE = { tools: ["tool"], max: 100 };
+
+describe("jobs on PostgreSQL", () => {
+  test("of one turn are inserted, taken and claimed with one statement each, whatever their number", async () => {
+    const store = await open(await server.createDatabase());
+    await submit(store, 1);
+    const texts: string[] = [];
+    const { query } = pg.Client.prototype;
+    onTestFinished(() => void (pg.Client.prototype.query = query));
+    pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
+      texts.push(String(given[0]));
+      return Reflect.apply(query, this, given);
+    } as typeof query;
+    const writes = (): string[] =>
+      texts.splice(0).filter((text) => /^(?:INSERT INTO|UPDATE) (?:calls|jobs_head)/.test(text));
+    const ids = await submit(store, 40);
+    // And one for the numbers by which they are ordered.
+    expect(writes()).toHaveLength(2);
+    const { calls } = store;
+    const taken = await calls.takeDue({ ...DUE, at: Date.now() + 1000 }, (row) => take(calls.processId, "w")(row, 1));
+    expect(taken).toHaveLength(ids.length + 1);
+    expect(writes()).toHaveLength(1);
+    const start = claim(calls.processId, () => false);
+    const claimed = await Promise.all(taken.map(({ id }) => calls.change(id, (row) => start(row, 1))));
+    expect(claimed.map((row) => row?.state)).toEqual(taken.map(() => "running"));
+    expect(writes()).toHaveLength(1);
+  });
+
+  test("of two changes of one row in the same group none is lost", async () => {
+    const store = await open(await server.createDatabase());
+    const [id = ""] = await submit(store, 1);
+    const changes = Array.from({ length: 20 }, () => store.calls.change(id, ({ lost }) => ({ lost: lost + 1 })));
+    expect((await Promise.all(changes)).map((row) => row?.lost).toSorted((a, b) => a! - b!)).toEqual(
+      changes.map((_, n) => n + 1),
+    );
+    expect((await store.calls.get(id))?.lost).toBe(20);
+  });
+
+  test("a change is reported although a later transaction was committed before it, and each once", async () => {
+    const url = await server.createDatabase();
+    const [one, other] = [await open(url), await open(url)];
+    const [slow = "", fast = ""] = await submit(one, 2);
+    const news: string[] = [];
+    const report = (event: JobNews): void => void (event.type === "changed" && news.push(event.row.id));
+    other.calls.jobs.watch(report);
+    const { changeNumbers } = one.database;
+    const change = `UPDATE calls SET job_change = ${changeNumbers?.own}, changed_by = 'somebody' WHERE id = ?`;
+    // It reports what happens after its first look.
+    await until(async () => (await one.database.transaction((tx) => tx.run(change, [fast])), news.includes(fast)));
+    news.length = 0;
+    await one.database.transaction(async (tx) => {
+      await tx.run(change, [slow]);
+      await one.database.transaction((later) => later.run(change, [fast]));
+      await until(() => news.includes(fast));
+    });
+    await until(() => news.includes(slow));
+    await submit(one, 1);
+    await until(() => news.length > 2);
+    expect(news.slice(0, 2)).toEqual([fast, slow]);
+    expect(new Set(news).size).toBe(3);
+  });
+
+  test("commits are announced as often as others look, not each of them", async () => {
+    const url = await server.createDatabase();
+    const { database } = await open(url);
+    const client = new pg.Client(url);
+    await client.connect();
+    onTestFinished(() => client.end());
+    let heard = 0;
+    client.on("notification", () => void heard++);
+    await client.query("LISTEN haft_changes");
+    const begin = performance.now();
+    for (let n = 0; n < 100; n++) await database.transaction((tx) => tx.run("UPDATE jobs_head SET line = line"));
+    await until(() => heard > 0);
+    expect(heard).toBeLessThanOrEqual(1 + (performance.now() - begin) / database.pollMs.min);
+  });
+});
