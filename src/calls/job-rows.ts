@@ -10,6 +10,13 @@ export type JobNews =
   | { type: "due" }
   | { type: "updated"; jobId: string; callId: string; update: Update };
 
+export interface WatchNeeds {
+  /** Default: true. */
+  wantsAll?(): boolean;
+  /** Default: false. */
+  isBusy?(): boolean;
+}
+
 /** Jobs of these tools that nobody has taken and that were due at `at`: higher priority first, then older ones. */
 export interface DueJobs {
   tools: readonly string[];
@@ -36,9 +43,10 @@ export interface JobRows {
   addLine(jobId: string, line: Omit<JobLogLine, "number">): void;
   /**
    * Reports changes by this process at once, and those by others when the next look finds them. Each once. While `wantsAll` is
-   * false: of others only what concerns a worker, which is jobs that wait and changes of its own jobs.
+   * false: of others only what concerns a worker, which is jobs that wait and changes of its own jobs. While `isBusy` is true it
+   * could take none, and looks seldom.
    */
-  watch(listener: (news: JobNews) => void, wantsAll?: () => boolean): () => void;
+  watch(listener: (news: JobNews) => void, needs?: WatchNeeds): () => void;
   /** Deletes what is known about ended jobs that are too old or too many. Their rows stay as long as others. */
   prune(): MaybePromise<void>;
 }

@@ -38,6 +38,11 @@ export class LocalWorker implements JobWorker {
     return this.#running.size;
   }
 
+  /** Whether it could take no job. */
+  get isFull(): boolean {
+    return this.#free() <= 0;
+  }
+
   /** Whether it may have taken jobs that it does not run yet. */
   get isTaking(): boolean {
     return this.#isTaking;

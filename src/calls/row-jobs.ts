@@ -332,9 +332,11 @@ export class RowJobs implements JobQueue, JobSource {
   }
 
   #watch(): void {
-    // A timer of a delayed job is cancelled when another process starts it.
-    const wantsAll = (): boolean => this.#listeners.wantOthers || this.#timers.size > 0;
-    this.#unwatch ??= this.calls.jobs.watch((news) => this.#handle(news), wantsAll);
+    this.#unwatch ??= this.calls.jobs.watch((news) => this.#handle(news), {
+      // A timer of a delayed job is cancelled when another process starts it.
+      wantsAll: () => this.#listeners.wantOthers || this.#timers.size > 0,
+      isBusy: () => this.#workers.size > 0 && [...this.#workers].every((worker) => worker.isFull),
+    });
   }
 
   #handle(news: JobNews): void {

@@ -271,7 +271,7 @@ export class SqlCalls implements CallStore {
       await Promise.all(writes);
       return written;
     };
-    const written = await this.#context.writer.write(takeFound, { appends: false, relaxed: true });
+    const written = await this.#context.writer.write(takeFound, { appends: false, relaxed: true, quiet: true });
     this.#leftDue = written.length === max;
     if (written.length > 0) failPoint("after take");
     return written.map(([read, changed]) => this.#afterChange(read, changed));
@@ -441,7 +441,9 @@ export class SqlCalls implements CallStore {
     const appends = isDecided || (next !== undefined && !next.job);
     // The job is taken, and its call not started.
     const relaxed = !appends && !next && changed.state === "approved" && changed.holder === this.processId;
-    return this.#context.writer.write(writeAll, { synced: synced || isDecided, appends, exclusive: false, relaxed });
+    const quiet = relaxed || (!next && !!changed.job && changed.state === "running" && !changed.job.cancel);
+    const options = { synced: synced || isDecided, appends, exclusive: false, relaxed, quiet };
+    return this.#context.writer.write(writeAll, options);
   }
 
   /** False if another process has changed the row since it was read. */

@@ -35,6 +35,8 @@ export interface TransactionOptions {
   synced?: boolean;
   /** A server may lose it if it crashes right after the commit. Default: false. */
   relaxed?: boolean;
+  /** Nobody waits for it: other processes may notice it later. */
+  quiet?: boolean;
 }
 
 /** What is known to be wrong. `full`: the disk; `lost`: the server of the database does not answer. */

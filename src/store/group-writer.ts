@@ -28,6 +28,8 @@ export interface WriteOptions {
   synced?: boolean;
   /** A server need not sync it: if it is lost, nothing has happened. A later synced commit syncs it too. */
   relaxed?: boolean;
+  /** Other processes may notice it later. */
+  quiet?: boolean;
   /** False if nothing is appended to the audit log: then others need not wait for its lock. */
   appends?: boolean;
   /** False if it decides nothing by rows that others may insert: then the lock of the audit log is taken after it. Default: true. */
@@ -114,14 +116,14 @@ export class GroupWriter {
    * a second time, if another write of its group fails.
    */
   write<T>(work: (tx: GroupTransaction) => MaybePromise<T>, options: WriteOptions = {}): Promise<T> {
-    const { synced = false, appends = true, exclusive = appends, relaxed = false } = options;
+    const { synced = false, appends = true, exclusive = appends, relaxed = false, quiet = false } = options;
     const lane = appends || this.#database.hasOneWriter ? this.#main : this.#rows;
     return new Promise<T>((resolve, reject) => {
       const run = async (tx: GroupTransaction): Promise<() => void> => {
         const value = await work(tx);
         return () => resolve(value);
       };
-      lane.queue.push({ run, reject, synced, appends, exclusive, relaxed });
+      lane.queue.push({ run, reject, synced, appends, exclusive, relaxed, quiet });
       this.#start(lane);
     });
   }
@@ -207,6 +209,7 @@ export class GroupWriter {
         {
           synced: isSynced && !this.#database.sync,
           relaxed: kept.length === 0 && group.every(({ relaxed }) => relaxed),
+          quiet: kept.length === 0 && group.every(({ quiet }) => quiet),
         },
       );
       if (lane === this.#main) this.#failure = undefined;

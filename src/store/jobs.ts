@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { JOB_STATES, type JobLogLine, type JobQuery, type JobState } from "../calls/job.ts";
-import { type JobNews, type JobRows, noJobs } from "../calls/job-rows.ts";
+import { type JobNews, type JobRows, noJobs, type WatchNeeds } from "../calls/job-rows.ts";
 import type { StoredCall } from "../calls/stored-call.ts";
 import type { Timer } from "../core/clock.ts";
 import type { Update } from "../core/events.ts";
@@ -57,7 +57,7 @@ export class SqlJobRows implements JobRows {
   readonly #writer = randomUUID();
   readonly #lines: JobLines;
   readonly #watch: JobWatch;
-  readonly #listeners = new Map<(news: JobNews) => void, () => boolean>();
+  readonly #listeners = new Map<(news: JobNews) => void, WatchNeeds>();
   readonly #held: (jobId: string) => StoredCall | undefined;
   /** Numbers that a transaction may still give. */
   readonly #numbers = new WeakMap<SqlTransaction, Promise<Numbers>>();
@@ -73,7 +73,8 @@ export class SqlJobRows implements JobRows {
       read,
       writer: this.#writer,
       notify: (news) => this.#notify(news),
-      wantsAll: () => [...this.#listeners.values()].some((wantsAll) => wantsAll()),
+      wantsAll: () => [...this.#listeners.values()].some(({ wantsAll }) => wantsAll?.() ?? true),
+      isBusy: () => [...this.#listeners.values()].every(({ isBusy }) => isBusy?.() ?? false),
     });
   }
 
@@ -137,8 +138,8 @@ export class SqlJobRows implements JobRows {
     if (line.update && callId !== undefined) this.#notify({ type: "updated", jobId, callId, update: line.update });
   }
 
-  watch(listener: (news: JobNews) => void, wantsAll = () => true): () => void {
-    this.#listeners.set(listener, wantsAll);
+  watch(listener: (news: JobNews) => void, needs: WatchNeeds = {}): () => void {
+    this.#listeners.set(listener, needs);
     this.#watch.start();
     return () => void this.#listeners.delete(listener);
   }
@@ -223,6 +224,7 @@ interface JobWatcher {
   notify(news: JobNews): void;
   /** Whether somebody wants the changes of all jobs. */
   wantsAll(): boolean;
+  isBusy(): boolean;
 }
 
 /** A change by another process. */
@@ -252,6 +254,7 @@ class JobWatch {
   #timer: Timer | undefined;
   /** Whether there were commits since the last look began. */
   #isBehind = false;
+  #isLongPause = false;
   #isClosed = false;
 
   constructor(context: StoreContext, watcher: JobWatcher) {
@@ -274,20 +277,29 @@ class JobWatch {
 
   #look(): void {
     this.#isBehind = true;
+    const { min, max } = this.#context.database.pollMs;
+    const { wantsAll, isBusy } = this.#watcher;
+    // It was busy when it began to pause.
+    if (this.#isLongPause && !isBusy()) this.#endPause();
     if (this.#round || this.#timer) return;
     this.#isBehind = false;
-    const { min } = this.#context.database.pollMs;
     const failed = (): number => ((this.#isBehind = true), LOOK_AGAIN_MS);
     this.#round = this.#lookOnce()
-      .then(() => min, failed)
+      .then(() => ((this.#isLongPause = !wantsAll() && isBusy()) ? max : min), failed)
       .then((pauseMs) => this.#pause(pauseMs));
+  }
+
+  #endPause(): void {
+    this.#isLongPause = false;
+    this.#timer?.cancel();
+    this.#timer = undefined;
   }
 
   #pause(ms: number): void {
     this.#round = undefined;
     if (this.#isClosed) return;
     this.#timer = this.#context.clock.after(ms, () => {
-      this.#timer = undefined;
+      this.#endPause();
       if (this.#isBehind) this.#look();
     });
     this.#timer.setRef(false);

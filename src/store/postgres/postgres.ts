@@ -232,8 +232,11 @@ class PostgresDatabase implements SqlDatabase {
   readonly #semaphore: Semaphore;
   /** `Pool.end` would not wait for callers that wait for a connection. */
   readonly #underWay = new Set<Promise<unknown>>();
+  /** Server processes of our connections: their notifications are about our own commits. */
+  readonly #own = new Set<number>();
   #closing: Promise<void> | undefined;
   #announcing: NodeJS.Timeout | undefined;
+  #announcesAt = 0;
   #announcedAt = Number.NEGATIVE_INFINITY;
   #isNotified = false;
   readonly #feed = new ChangeFeed({
@@ -258,6 +261,8 @@ class PostgresDatabase implements SqlDatabase {
     { connections, maxIdleMs }: { connections: number; maxIdleMs: number },
   ) {
     this.#pool = pool;
+    pool.on("connect", (client) => void this.#own.add(pidOf(client)));
+    pool.on("remove", (client) => void this.#own.delete(pidOf(client)));
     this.#semaphore = new Semaphore(connections);
     // One round trip for both.
     this.#begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${maxIdleMs}`;
@@ -400,7 +405,7 @@ class PostgresDatabase implements SqlDatabase {
       await begun;
       await runner.run("COMMIT");
       this.#health = { state: "ok" };
-      this.#announce();
+      this.#announce(options);
       return result;
     } catch (error) {
       if (isFull(error)) this.#health = { state: "full", reason: String(error) };
@@ -417,9 +422,13 @@ class PostgresDatabase implements SqlDatabase {
    * Wakes processes that wait for changes. Not in each transaction: NOTIFY takes a lock of the whole server at its commit. And
    * not more often than they look.
    */
-  #announce(): void {
-    const pauseMs = this.#announcedAt + this.pollMs.min - performance.now();
-    this.#announcing ??= setTimeout(() => void this.#notify(), Math.max(ANNOUNCE_MS, pauseMs));
+  #announce({ quiet }: TransactionOptions): void {
+    const now = performance.now();
+    const at = Math.max(now + (quiet ? this.pollMs.max : ANNOUNCE_MS), this.#announcedAt + this.pollMs.min);
+    if (this.#announcing && this.#announcesAt <= at) return;
+    clearTimeout(this.#announcing);
+    this.#announcesAt = at;
+    this.#announcing = setTimeout(() => void this.#notify(), at - now);
     this.#announcing.unref();
   }
 
@@ -451,7 +460,8 @@ class PostgresDatabase implements SqlDatabase {
         const connected = await this.#pool.connect();
         if (isOver) return connected.release();
         client = connected;
-        client.on("notification", () => {
+        client.on("notification", ({ processId }) => {
+          if (this.#own.has(processId)) return;
           this.#isNotified = true;
           look();
         });
@@ -476,6 +486,11 @@ class PostgresDatabase implements SqlDatabase {
       throw explainPostgres(error, this.url);
     }
   }
+}
+
+/** The driver has it, its types do not. */
+function pidOf(client: PoolClient): number {
+  return (client as { processID?: number }).processID ?? 0;
 }
 
 function commitMode({ synced, relaxed }: TransactionOptions): string {
