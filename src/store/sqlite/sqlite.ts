@@ -138,6 +138,8 @@ export class SqliteDatabase implements SqlDatabase {
   /** The end of the last queued transaction: later statements wait for it. */
   #line: Promise<void> | undefined;
   #isLockedOut = false;
+  /** Why the open transaction is none any more. */
+  #rolledBackBy: unknown;
   #wal: Promise<FileHandle> | undefined;
   #syncing: Promise<void> | undefined;
   #nextSync: Promise<void> | undefined;
@@ -157,8 +159,9 @@ export class SqliteDatabase implements SqlDatabase {
     hasChanged: () => this.#hasChanged(),
   });
   readonly #tx: SqlTransaction = {
-    all: async <Row extends object>(sql: string, params?: readonly SqlValue[]) => this.#all<Row>(sql, params),
-    run: async (sql, params) => this.#run(sql, params),
+    all: async <Row extends object>(sql: string, params?: readonly SqlValue[]) =>
+      this.#inTransaction(() => this.#all<Row>(sql, params)),
+    run: async (sql, params) => this.#inTransaction(() => this.#run(sql, params)),
     // BEGIN IMMEDIATE already locks out all other writers.
     lock: async () => undefined,
   };
@@ -334,6 +337,7 @@ export class SqliteDatabase implements SqlDatabase {
         this.#isLockedOut = true;
         await begun.finally(() => void (this.#isLockedOut = false));
       }
+      this.#rolledBackBy = undefined;
       const result = await work(this.#tx);
       this.#exec("COMMIT");
       this.#full = undefined;
@@ -480,6 +484,17 @@ export class SqliteDatabase implements SqlDatabase {
       return hasChanged;
     } catch {
       return true;
+    }
+  }
+
+  /** After a full disk, for example, SQLite rolls back by itself. What was sent with it must not be committed alone. */
+  #inTransaction<T>(statement: () => T): T {
+    if (this.#rolledBackBy !== undefined) throw this.#rolledBackBy;
+    try {
+      return statement();
+    } catch (error) {
+      if (!this.#isClosed && !this.#connection.isTransaction) this.#rolledBackBy = error;
+      throw error;
     }
   }
 
