@@ -18,10 +18,16 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildTable } from "../../src/io/sandbox/build-table.ts";
 import { CallTable } from "../../src/io/sandbox/call-table.ts";
-import { describeFailure, findLauncher, runSync } from "../../src/io/sandbox/engines.ts";
+import { describeFailure, findLauncher, runSync, TableFolder } from "../../src/io/sandbox/engines.ts";
 import { ACCESS } from "../../src/io/sandbox/landlock.ts";
 import { encodeFilter } from "../../src/io/sandbox/seccomp.ts";
-import { findEngines, machineEngines, usableFolder } from "../../src/io/sandbox/self-test.ts";
+import {
+  findEngines,
+  machineEngines,
+  tableFolderPath,
+  testEngine,
+  usableFolder,
+} from "../../src/io/sandbox/self-test.ts";
 import { type Architecture, requiredCall, type SystemCall } from "../../src/io/sandbox/system-calls.ts";
 import { openSandbox } from "../../src/io/sandbox/sandbox.ts";
 import { createFiles } from "../../src/io/files/files.ts";
@@ -140,6 +146,20 @@ describe.runIf(process.platform === "linux")("a launcher", () => {
     const result = runSync([...look.runner, table, "/bin/true"]);
     expect(result.status).toBe(125);
     expect(describeFailure(result)).toMatch(/refused to confine/);
+  });
+
+  test("leaves no table behind that no other process can use", async () => {
+    if (!look) return;
+    const workspace = join(folder, "workspace");
+    const files = createFiles(createPathPolicy({ workspace }));
+    const use = async (): Promise<number> => {
+      const sandbox = openSandbox({ files, engines: () => ({ look, work: look, tests: [] }) });
+      await sandbox.confine("work", ["/bin/true"], { cwd: workspace, terminal: false });
+      expect(testEngine(look, "look", new TableFolder(tableFolderPath()))).toBeUndefined();
+      sandbox.close();
+      return readdirSync(tableFolderPath()).filter((name) => name.endsWith(".table")).length;
+    };
+    expect([await use(), await use()]).toEqual([await use(), await use()]);
   });
 
   test("ends everything that a command started, also what has left its session and its environment", async () => {

@@ -147,7 +147,7 @@ export function describeFailure(result: SpawnSyncReturns<string>): string {
 }
 
 /** An unused table is removed after this time. Tables in use are written again. */
-const TABLE_LIFETIME_MS = 7 * 24 * 3_600_000;
+const TABLE_LIFETIME_MS = 24 * 3_600_000;
 
 /** Keeps tables as files, named by their content. Confined commands cannot reach the folder. */
 export class TableFolder {

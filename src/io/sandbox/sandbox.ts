@@ -207,6 +207,7 @@ class WorkspaceSandbox implements Sandbox {
   /** Of named folders outside the workspace, by path. */
   readonly #scans = new Map<string, WorkspaceScan>();
   readonly #tablePaths = new Map<string, { path: string; times: string }>();
+  readonly #ownTables = new Set<string>();
   readonly #views = new Set<ViewFolder>();
   readonly #networks = new Map<SandboxProxy, SharedNetwork>();
   readonly #deniedPrograms: (() => readonly string[])[] = [];
@@ -385,6 +386,8 @@ class WorkspaceSandbox implements Sandbox {
     for (const view of this.#views) attempt(() => view.removeNow());
     if (this.#scratch !== undefined) rmSync(this.#scratch, { recursive: true, force: true });
     this.#scratch = undefined;
+    for (const path of this.#ownTables) rmSync(path, { force: true });
+    this.#ownTables.clear();
   }
 
   #engines(): FoundEngines {
@@ -627,7 +630,10 @@ class WorkspaceSandbox implements Sandbox {
       namespaces,
     };
     const supervise = engine.name !== "perl" && engine.name !== "bubblewrap";
-    const path = this.#tableFolder().write(buildTable(engine.machine, rules, undefined, { supervise }));
+    const table = buildTable(engine.machine, rules, undefined, { supervise });
+    const path = this.#tableFolder().write(table);
+    // No other process can use it.
+    if (this.#scratch !== undefined && table.includes(this.#scratch)) this.#ownTables.add(path);
     if (this.#tablePaths.size >= MAX_TABLES) this.#tablePaths.clear();
     this.#tablePaths.set(key, { path, times: timesOf(JSON.stringify(splitFolders.map((folder) => [folder, 0]))) });
     return path;

@@ -132,7 +132,8 @@ export function testEngine(engine: Engine, profile: ConfinementProfile, tables: 
   try {
     // Not in the folder for temporary files: namespaces cover that.
     folder = realpathSync(mkdtempSync(join(tables.path, "self-test-")));
-    return tryForbidden(engine, { profile, folder, tables });
+    // Its table is removed with it: no other process can use it.
+    return tryForbidden(engine, { profile, folder, tables: new TableFolder(folder) });
   } catch (error) {
     return errorMessage(error);
   } finally {
