@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { openStateFolder } from "./open-state-folder.ts";
@@ -118,6 +119,22 @@ describe("the first use of a workspace", () => {
       await openStateFolder(workspace, { stateFolder: old(), onWarning: (warning) => warnings.push(warning) });
     }
     expect({ warnings, names: inWorkspace() }).toEqual({ warnings: [], names: [".haft"] });
+  });
+
+  test("notices that it was deleted: in the process that has it open, and at the next start", async () => {
+    const warnings: string[] = [];
+    const open = () => openStateFolder(workspace, { stateFolder, onWarning: (warning) => warnings.push(warning) });
+    const store = await openStore({ stateFolder: await open() });
+    await store.audit.append({ kind: "note", data: {} });
+    rmSync(stateFolder, { recursive: true });
+    await sleep(50);
+    await expect(store.audit.append({ kind: "note", data: {} })).rejects.toThrow(/deleted while this process/);
+    expect(warnings).toEqual([]);
+    await open();
+    expect(warnings).toEqual([expect.stringContaining(`${stateFolder} was deleted`)]);
+    await open();
+    expect(warnings).toHaveLength(1);
+    await store.close().catch(() => undefined);
   });
 
   test("stops with the path and the setting if the folder cannot be created", async () => {

@@ -1,4 +1,13 @@
-import { accessSync, constants, existsSync, lstatSync, realpathSync, renameSync, type Stats } from "node:fs";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  realpathSync,
+  renameSync,
+  type Stats,
+  writeFileSync,
+} from "node:fs";
 import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { toolError } from "../core/error.ts";
@@ -51,7 +60,22 @@ export async function openStateFolder(workspace: string, options: OpenStateFolde
     }
   }
   warnOfOldFolder(opening);
+  if (!isInside(folder, real) && !existsSync(markOf(folder)))
+    attempt(() => writeFileSync(markOf(folder), "", { mode: 0o600 }));
   return folder;
+}
+
+/** Beside the folder: if it is deleted, this still says that there was one. */
+function markOf(folder: string): string {
+  return `${folder}.known`;
+}
+
+function attempt(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // The folder around it may be read-only.
+  }
 }
 
 interface Opening {
@@ -79,6 +103,12 @@ async function prepareFolder(opening: Opening): Promise<void> {
   const isRenamed = renamedTo !== undefined && renamedTo !== old && existsSync(renamedTo);
   // A store that is there already is newer than anything in the old folder.
   const hasOldState = isFolder(old) && !isInside(folder, old) && !existsSync(join(folder, STATE_FILES.store));
+  if (!record && existsSync(markOf(folder)) && !existsSync(join(folder, STATE_FILES.store))) {
+    opening.onWarning(
+      `The state folder ${folder} was deleted. Its approvals, jobs and audit log are gone, and a call id that was used ` +
+        "before runs again. If this was not intended, stop Haft and restore a backup with `haft store restore`.",
+    );
+  }
   if (!isRenamed && !hasOldState && renamedTo === undefined) return writeRecord(folder, begun);
   const from = isRenamed ? renamedTo : await renameOld(opening, begun);
   await copyState(from, opening);

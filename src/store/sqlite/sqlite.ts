@@ -107,7 +107,7 @@ interface Prepared {
 
 const READS = /^\s*(?:SELECT|PRAGMA|EXPLAIN)\b/i;
 /** How often a writer looks whether the file is still there. */
-const LOOK_MS = 1000;
+const LOOK_MS = 20;
 
 const MAX_STATEMENTS = 300;
 
