@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { toolError } from "../core/error.ts";
 import type { SqlDatabase, SqlTransaction } from "./database.ts";
+import { failPoint } from "./fail-point.ts";
 
 /** A version that was applied, as `haft_migrations` records it. */
 interface Applied {
@@ -39,6 +40,7 @@ export async function migrate(database: SqlDatabase, owners: readonly Migrations
             checksum(statements),
             now,
           ]);
+          failPoint(`migrated ${owner.name} ${current + at + 1}`);
         }
       }
     },

@@ -249,7 +249,7 @@ describe("the state of an earlier version", () => {
     symlinkSync(secret, join(old(), "config.yml"));
     await openInChild();
     expect(existsSync(join(stateFolder, "config.yml"))).toBe(false);
-    rmSync(stateFolder, { recursive: true });
+    for (const path of [stateFolder, `${stateFolder}.known`]) rmSync(path, { recursive: true });
     mkdirSync(join(base, "elsewhere"));
     symlinkSync(join(base, "elsewhere"), old());
     expect((await openInChild()).warnings).toEqual([expect.stringContaining("is not used")]);

@@ -66,6 +66,22 @@ describe.each(places)("several processes on one store in %s", (_name, newLocatio
     },
   );
 
+  test.each(["migrated owners 1", "migrated audit 3", "migrated calls 4"])(
+    "a process that is killed in the middle of a migration (%s) has changed nothing, and the next one migrates",
+    async (point) => {
+      const place = await newLocation();
+      const open = `const store = await openStore(JSON.parse(process.argv[2])); say("open"); await store.close();`;
+      const killed = children.start(open, [JSON.stringify(place)], { HAFT_FAIL_AT: point });
+      expect([await killed.ended, killed.lines()]).toMatchObject([{ signal: "SIGKILL" }, []]);
+      const next = children.start(open, [JSON.stringify(place)]);
+      expect([await next.ended, next.lines()]).toMatchObject([{ code: 0, errors: "" }, ["open"]]);
+      const store = await openStore(place);
+      onTestFinished(() => store.close());
+      await store.audit.append({ kind: "note", data: {} });
+      expect(await store.audit.verify()).toMatchObject({ ok: true, count: 1 });
+    },
+  );
+
   test.each([25, -25])("a clock that is wrong by %i hours ends nothing of others early, nor its own", async (hours) => {
     const place = await newLocation();
     const tools = [
