@@ -10,8 +10,8 @@ const ROUNDS = 3;
 const JOBS = 1500;
 const SUBMITTED = 1000;
 const CONCURRENCY = 50;
-/** Jobs that wait, for more workers: few at a time, so that the machine is not the limit. */
-const WAITING = { jobs: 400, concurrency: 2, waitMs: 50 };
+/** Jobs of each worker that wait, for more workers: few at a time, so that the machine is not the limit. */
+const WAITING = { jobs: 200, concurrency: 2, waitMs: 50 };
 /** Longer than processes need to start: workers that are compared begin at the same moment. */
 const START_MS = 2500;
 
@@ -49,7 +49,7 @@ async function measure(backend, urls, report) {
     ]);
   const drain = async (kind, workers, options) => {
     const space = `bench${++count}`;
-    await child(kind, space, "fill", options);
+    await child(kind, space, "fill", { ...options, jobs: options.jobs * workers });
     const given = { ...options, start: Date.now() + START_MS };
     return rates(await Promise.all(Array.from({ length: workers }, () => child(kind, space, "work", given))));
   };

@@ -266,7 +266,9 @@ export class SqlCalls implements CallStore {
         if (!changes) continue;
         failPoint("before take");
         const changed: CallRow = { ...read.call, ...changes, version: read.version + 1 };
-        writes.push(this.#write(tx, read, changed).then((isWritten) => isWritten && written.push([read, changed])));
+        const write = this.#write(tx, read, changed).then((isWritten) => isWritten && written.push([read, changed]));
+        if (tx.allOfLists) writes.push(write);
+        else await write;
       }
       await Promise.all(writes);
       return written;

@@ -28,6 +28,8 @@ export interface SqlTransaction extends SqlRunner {
    * writer at a time anyway. On PostgreSQL only statements after this one see what the others have committed.
    */
   lock(name: string): Promise<void>;
+  /** For statements after which there are none: the commit is sent with them. If one fails, nothing is committed. Only of engines with round trips. */
+  last?(statements: Promise<unknown>): void;
 }
 
 export interface TransactionOptions {

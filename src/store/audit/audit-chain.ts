@@ -159,7 +159,7 @@ function readData(data: string): Record<string, unknown> {
 /** Rows per INSERT: one round trip for many on PostgreSQL, few statements to prepare on SQLite. */
 const ROWS_AT_ONCE = 50;
 
-/** Appends entries to the chain. The transaction holds the lock "audit", so all processes write one chain. */
+/** Appends entries to the chain, at the end of a transaction. It holds the lock "audit", so all processes write one chain. */
 export async function appendAudit(tx: SqlTransaction, writes: readonly AuditWrite[]): Promise<AuditRow[]> {
   const [head] = await tx.all<{ count: number; hash: string; last: number | null }>(
     "SELECT count, hash, (SELECT MAX(seq) FROM audit) AS last FROM audit_head WHERE id = 1",
@@ -186,13 +186,18 @@ export async function appendAudit(tx: SqlTransaction, writes: readonly AuditWrit
     if (closes?.seq !== undefined && !opened.delete(closes.seq)) closed.push(closes.seq);
   }
   if (rows.length === 0) return rows;
-  // None of them needs the answer to another one: a server gets them at once.
-  await Promise.all([
-    ...chunks(rows).map((some) => audit.insertMany(tx, some)),
-    tx.run("UPDATE audit_head SET count = ?, hash = ? WHERE id = 1", [end.seq, end.hash]),
-    ...chunks([...opened.values()]).map((some) => auditRunning.insertMany(tx, some)),
-    ...chunks(closed).map((some) => tx.run(`DELETE FROM audit_running WHERE seq IN (${placeholders(some)})`, some)),
-  ]);
+  const statements: (() => Promise<unknown>)[] = [
+    ...chunks(rows).map((some) => () => audit.insertMany(tx, some)),
+    () => tx.run("UPDATE audit_head SET count = ?, hash = ? WHERE id = 1", [end.seq, end.hash]),
+    ...chunks([...opened.values()]).map((some) => () => auditRunning.insertMany(tx, some)),
+    ...chunks(closed).map(
+      (some) => () => tx.run(`DELETE FROM audit_running WHERE seq IN (${placeholders(some)})`, some),
+    ),
+  ];
+  // None of them needs the answer to another one: a server gets them at once. SQLite ends the transaction if one of them finds
+  // the disk full, and a later one would be committed by itself.
+  if (tx.last) tx.last(Promise.all(statements.map((run) => run())));
+  else for (const run of statements) await run();
   return rows;
 }
 

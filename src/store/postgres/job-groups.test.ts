@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { until } from "../../../test/setup/until.ts";
 import type { JobNews } from "../../calls/job-rows.ts";
 import { claim, take } from "../../calls/stored-call.ts";
+import type { SqlTransaction } from "../database.ts";
 import { openStore, type Store } from "../store.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
@@ -85,6 +86,22 @@ describe("jobs on PostgreSQL", () => {
     await until(() => news.length > 2);
     expect(news.slice(0, 2)).toEqual([fast, slow]);
     expect(new Set(news).size).toBe(3);
+  });
+
+  test("nothing is committed if the last statements fail, on the server or before", async () => {
+    const { database } = await open(await server.createDatabase());
+    await database.run("CREATE TABLE t (a BIGINT PRIMARY KEY)");
+    const insert = "INSERT INTO t VALUES (?)";
+    const write = (fails: (tx: SqlTransaction) => Promise<unknown>): Promise<void> =>
+      database.transaction(async (tx) => {
+        await tx.run(insert, [1]);
+        tx.last?.(fails(tx));
+      });
+    await expect(write((tx) => Promise.all([tx.run(insert, [2]), tx.run(insert, [1])]))).rejects.toThrow(/duplicate/);
+    await expect(write((tx) => tx.run(insert, [Number.NaN]))).rejects.toThrow(/NaN/);
+    expect(await database.all("SELECT a FROM t")).toEqual([]);
+    await write((tx) => tx.run(insert, [2]));
+    expect(await database.all("SELECT a FROM t ORDER BY a")).toEqual([{ a: 1 }, { a: 2 }]);
   });
 
   test("commits are announced as often as others look, not each of them", async () => {

@@ -401,9 +401,21 @@ class PostgresDatabase implements SqlDatabase {
       const lock = async (name: string): Promise<void> => {
         await runner.all("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", [`haft:${name}`]);
       };
-      const result = await work({ ...runner, lock });
+      let failed: { error: unknown } | undefined;
+      let lastOnes: Promise<unknown> | undefined;
+      const last = (statements: Promise<unknown>): void => {
+        lastOnes = statements;
+        statements.catch((error: unknown) => void (failed = { error }));
+      };
+      const result = await work({ ...runner, lock, last });
+      // One that the driver refuses has not reached the server: a commit would be one without it.
+      if (lastOnes) await new Promise<void>((resolve) => setImmediate(resolve));
+      if (failed) throw failed.error;
+      const committed = runner.run("COMMIT");
+      committed.catch(() => undefined);
+      await lastOnes;
       await begun;
-      await runner.run("COMMIT");
+      await committed;
       this.#health = { state: "ok" };
       this.#announce(options);
       return result;
