@@ -283,9 +283,13 @@ class JobWatch {
     if (this.#isLongPause && !isBusy()) this.#endPause();
     if (this.#round || this.#timer) return;
     this.#isBehind = false;
+    const looked = (): number => {
+      this.#isLongPause = !wantsAll() && isBusy();
+      return this.#isLongPause ? max : min;
+    };
     const failed = (): number => ((this.#isBehind = true), LOOK_AGAIN_MS);
     this.#round = this.#lookOnce()
-      .then(() => ((this.#isLongPause = !wantsAll() && isBusy()) ? max : min), failed)
+      .then(looked, failed)
       .then((pauseMs) => this.#pause(pauseMs));
   }
 
