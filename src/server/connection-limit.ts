@@ -7,6 +7,8 @@ import type { Socket } from "node:net";
 const DEFAULT_CONNECTIONS = 5000;
 /** Tools need descriptors too: for files, pipes and connections. */
 const MIN_RESERVE = 12;
+/** A burst of half as many clients is accepted at once. Those beyond it try again after a second. */
+const MAX_EXTRA = 8192;
 /** Node raises the limit of its process to what the system allows, which is usually far more than this. */
 const DEFAULT_FREE = 10_000;
 
@@ -31,13 +33,17 @@ export class ConnectionLimit {
     server.on("drop", onDrop);
   }
 
-  /** Call when the server listens: what it has opened until then it keeps. */
-  apply(): void {
+  /**
+   * Call before the server listens: what it has opened until then it keeps. Returns how many clients may wait to be accepted. Node
+   * accepts all of them in one turn of the event loop, before it can answer one, so they need descriptors together.
+   */
+  apply(): number {
     const free = freeDescriptors() ?? DEFAULT_FREE;
     const available = free - Math.max(MIN_RESERVE, Math.floor(free / 4));
-    const extra = Math.max(4, Math.min(200, Math.floor(available / 2)));
-    this.#max = Math.max(1, Math.min(this.#configured ?? DEFAULT_CONNECTIONS, available - extra));
+    this.#max = Math.max(1, Math.min(this.#configured ?? DEFAULT_CONNECTIONS, Math.floor(available / 2)));
+    const extra = Math.max(4, Math.min(MAX_EXTRA, available - this.#max));
     this.#server.maxConnections = this.#max + extra;
+    return Math.floor(extra / 2);
   }
 
   /** Whether the request must be refused, because its connection is one too many. */

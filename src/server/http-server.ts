@@ -126,8 +126,6 @@ export const DRAIN_MS = 10_000;
 /** For responses that are being sent after that. */
 const CLOSE_MS = 500;
 const POLL_MS = 20;
-/** Connections that wait to be accepted. Beyond it the system drops them, and their clients try again after seconds. */
-const BACKLOG = 4096;
 
 /**
  * Serves a runtime, or everything that a host has, over HTTP and WebSocket. Rejects with the next step if it cannot listen or
@@ -242,8 +240,8 @@ class ApiServer implements HttpServer {
     const { host = "127.0.0.1", port = DEFAULT_PORT, tls } = this.#options;
     try {
       await this.#checkExposure(host);
-      this.#port = await listen(this.#server, host, port);
-      this.#connections.apply();
+      const backlog = this.#connections.apply();
+      this.#port = await listen(this.#server, { host, port, backlog });
     } catch (error) {
       await this.#closing.close().catch(() => undefined);
       throw error;
@@ -474,11 +472,11 @@ function addressOf({ socket }: IncomingMessage): string {
   return `address ${socket.remoteAddress ?? ""}`;
 }
 
-function listen(server: Server, host: string, port: number): Promise<number> {
+function listen(server: Server, place: { host: string; port: number; backlog: number }): Promise<number> {
   return new Promise((resolve, reject) => {
-    const fail = (error: NodeJS.ErrnoException): void => reject(explainListenFailure(error, host, port));
+    const fail = (error: NodeJS.ErrnoException): void => reject(explainListenFailure(error, place.host, place.port));
     server.once("error", fail);
-    server.listen({ port, host, backlog: BACKLOG }, () => {
+    server.listen(place, () => {
       server.off("error", fail);
       resolve((server.address() as AddressInfo).port);
     });
