@@ -57,9 +57,6 @@ export const api: ApiClient = createHttpClient(contracts, {
   },
 });
 
-/** The list of what waits for a person: one query for all who show it. */
-export const PENDING = { state: "pending", brief: true, limit: 500 } as const;
-
 /** The address of an endpoint, for links. */
 export function endpointUrl(path: string, query: Record<string, string | undefined> = {}): URL {
   const url = addressOf(path);
@@ -95,5 +92,25 @@ export function useApi<R extends keyof ApiClient, M extends keyof ApiClient[R] &
     // Requests with an old cookie count as wrong tokens, and too many of them block the address.
     enabled: args !== undefined && (isSignedIn || resource === "session"),
     refetchInterval: everyMs ?? false,
+  });
+}
+
+const PENDING = { state: "pending", brief: true, limit: 500 } as const;
+
+/** All that waits for a person: one query for all who show it. In pages, so that the server never makes one long answer. */
+export function usePending(): UseQueryResult<Result<ApiClient["approvals"]["list"]>["items"], Error> {
+  const { isSignedIn } = useConnection();
+  return useQuery({
+    queryKey: ["approvals", "list", PENDING],
+    queryFn: async ({ signal }) => {
+      let page = await api.approvals.list(PENDING, { signal });
+      const items = [...page.items];
+      while (page.next !== undefined) {
+        page = await api.approvals.list({ ...PENDING, cursor: page.next }, { signal });
+        items.push(...page.items);
+      }
+      return items;
+    },
+    enabled: isSignedIn,
   });
 }

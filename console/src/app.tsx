@@ -1,6 +1,6 @@
 import { Suspense, useEffect, useState } from "react";
 import { Redirect, Route, Switch, useLocation, useSearch } from "wouter";
-import { PENDING, useApi } from "./api.ts";
+import { useApi, usePending } from "./api.ts";
 import { useConnection } from "./connection.ts";
 import { Frame } from "./frame.tsx";
 import { LOGIN_LINK, pathPart, replaceAddress } from "./hash-location.ts";
@@ -46,9 +46,9 @@ function SignedIn() {
   const server = useApi("server", "info", [], { everyMs: SERVER_INTERVAL_MS });
   const parts = server.data?.parts;
   const requested = useOpenQuestions(parts?.includes("questions") ?? false).length;
-  const pending = useApi("approvals", "list", [PENDING]).data;
-  const waiting = (pending?.total ?? 0) + requested;
-  useAlerts(pending?.items);
+  const pending = usePending().data;
+  const waiting = (pending?.length ?? 0) + requested;
+  useAlerts(pending);
   const signInProblem = useFinishedSignIn();
   const isFirstRun = useFirstRun();
   const pages = PAGES.filter(

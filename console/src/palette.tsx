@@ -2,7 +2,7 @@ import { Command } from "cmdk";
 import { Activity, Keyboard, Languages, LogOut, MessagesSquare, ShieldQuestion, SunMoon, Wrench } from "lucide-react";
 import { type ReactNode, useLayoutEffect, useRef } from "react";
 import { useLocation } from "wouter";
-import { PENDING, useApi } from "./api.ts";
+import { useApi, usePending } from "./api.ts";
 import { defineWords, useLanguage, useWords } from "./language.tsx";
 import type { Page } from "./page.ts";
 import { RiskBadge } from "./parts/risk-badge.tsx";
@@ -53,7 +53,7 @@ export default function Palette(props: PaletteProps) {
   const input = useRef<HTMLInputElement>(null);
   const toolText = useToolText();
   const tools = useApi("tools", "list", []).data?.items ?? [];
-  const approvals = useApi("approvals", "list", [PENDING]).data?.items ?? [];
+  const approvals = usePending().data ?? [];
   const sessions = useApi("sessions", "list", hasSessions ? [{ limit: 100 }] : undefined).data?.items ?? [];
   const calls = useApi("calls", "list", [{ limit: RECENT_CALLS }]).data?.items ?? [];
   // Takes over from the field of the dialog in the same commit: no key is lost.

@@ -209,15 +209,15 @@ export class MemoryCallStore implements CallStore {
 
   questions({ isOpen, of, before, max }: QuestionQuery): StoredCall[] {
     const ended = isOpen ? [] : [...this.#older.byId.values(), ...this.#ended.byId.values()];
-    const compare = (one: { createdAt: number; id: string }, other: typeof one): number =>
-      one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1);
-    const rows = [...ended, ...this.#open.values()].filter((row) => {
-      const { question, state, caller } = row;
+    const all = [...ended, ...this.#open.values()].sort((one, other) => one.createdAt - other.createdAt);
+    // Of the same moment: as they were inserted. If the last one of a page is gone, by its time.
+    const last = before ? all.findIndex(({ id }) => id === before.id) : all.length;
+    const older = last < 0 ? all.filter(({ createdAt }) => createdAt < (before?.createdAt ?? 0)) : all.slice(0, last);
+    const rows = older.filter(({ question, state, caller }) => {
       if (of && (caller.user !== of.user || caller.session !== of.session)) return false;
-      if (before && (row.id === before.id || compare(row, before) > 0)) return false;
       return question !== undefined && (isOpen === undefined || isOpen === (state === "waiting"));
     });
-    return rows.sort(compare).slice(-max).map(copy);
+    return rows.slice(-max).map(copy);
   }
 
   countQuestions({ isOpen }: Pick<QuestionQuery, "isOpen">): number {

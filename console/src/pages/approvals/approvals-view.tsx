@@ -246,7 +246,6 @@ function OpenApprovals({ answers }: { answers: Answers }) {
               onSelect={select}
             />
           )}
-          {queue.more > 0 ? <p className="muted">{w.more(queue.more)}</p> : null}
           {selection.size > 0 ? (
             <div className="line batch">
               <span className="grow">{w.selected(selection.size)}</span>

@@ -1,6 +1,6 @@
 import { useDeferredValue, useMemo, useRef, useState } from "react";
 import { useLocation, useSearch } from "wouter";
-import { PENDING, useApi } from "../../api.ts";
+import { useApi, usePending } from "../../api.ts";
 import { compareItems, isShown, type QueueItem, type QueueView, StableOrder, toItems } from "./queue.ts";
 import { useOpenQuestions } from "./server-questions.tsx";
 
@@ -12,8 +12,6 @@ export interface Queue {
   /** They came after the list was sorted, and are at its end. */
   fresh: readonly QueueItem[];
   isLoaded: boolean;
-  /** How many wait that are not in the list: it has the newest. */
-  more: number;
   error: Error | null;
   /** Sorts again. */
   arrange: () => void;
@@ -22,12 +20,12 @@ export interface Queue {
 
 /** Everything that waits for a person. `answered`: what this user has just answered. */
 export function useQueue(view: QueueView, answered: ReadonlySet<string>): Queue {
-  const { data, error, refetch } = useApi("approvals", "list", [PENDING]);
+  const { data, error, refetch } = usePending();
   const parts = useApi("server", "info", []).data?.parts;
   const questions = useOpenQuestions(parts?.includes("questions") ?? false);
   const [round, setRound] = useState(0);
   const order = useRef(new StableOrder());
-  const all = useMemo(() => toItems(data?.items ?? [], questions), [data, questions]);
+  const all = useMemo(() => toItems(data ?? [], questions), [data, questions]);
   const text = useDeferredValue(view.text);
   const key = JSON.stringify([view, text, round]);
   const items = useMemo(() => {
@@ -39,7 +37,6 @@ export function useQueue(view: QueueView, answered: ReadonlySet<string>): Queue 
     all,
     fresh: order.current.fresh,
     isLoaded: data !== undefined,
-    more: (data?.total ?? 0) - (data?.items.length ?? 0),
     error,
     arrange: () => setRound((last) => last + 1),
     refetch: () => void refetch(),
