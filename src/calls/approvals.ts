@@ -73,7 +73,7 @@ export class Approvals {
 
   /** Part of the list, newest first. `total`: how many are pending or not, as `state` says. Fewer than `limit` may be shown of other states. */
   async page({ state, limit = 100, cursor }: ApprovalPageQuery = {}): Promise<ApprovalPage> {
-    const [, createdAt, id] = /^(\d+)\.(\w+)$/.exec(cursor ?? "") ?? [];
+    const [, createdAt, id] = /^(\d+)\.(.+)$/.exec(cursor ?? "") ?? [];
     if (cursor !== undefined && id === undefined) {
       throw toolError("invalid_input", `"${cursor}" is not the cursor of a page`, { next: "Use `next` of a page." });
     }

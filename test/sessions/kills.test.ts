@@ -82,8 +82,12 @@ test.each(ROUNDS)(
     try {
       expect(await run(moment)).toMatchObject({ signal: "SIGKILL" });
       expect(await run()).toMatchObject({ code: 0, errors: "" });
-      expect(existsSync(ledger) && readFileSync(ledger, "utf8").split("\n").sort()).toEqual(["", "one", "two"]);
+      const lines = existsSync(ledger) ? readFileSync(ledger, "utf8").split("\n").sort() : [];
       const host = await openHaft(folder, { home: folder, env: {} });
+      const histories = await Promise.all((await host.sessions.list()).map(({ key }) => host.sessions.history(key)));
+      // A call that was killed after its start was written is not made again: nobody knows whether it took effect.
+      const isUnknown = JSON.stringify(histories).includes('"unknown_outcome"');
+      expect([["", "one", "two"], ...(isUnknown ? [["", "one"]] : [])]).toContainEqual(lines);
       const history = await host.sessions.history("main");
       expect(history.filter(({ incoming }) => incoming?.kind === "announce")).toHaveLength(1);
       expect(history.filter(({ incoming }) => incoming?.id === "go")).toHaveLength(1);
