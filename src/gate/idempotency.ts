@@ -80,6 +80,8 @@ class FirstStage implements Stage {
     // The run of a stored call, of a job or of a program has its row already.
     if (call.idempotencyKey === undefined || call.secondPass || this.#calls.storedIdOf(call) !== undefined)
       return undefined;
+    // Its options are wrong, or its caller has left.
+    if (call.aborted && call.aborted.code !== "shutdown") return undefined;
     const tool = call.tool ?? (call.scope ?? this.#options.registry).get(call.requestedName);
     if (isReadOnly(call, tool)) return undefined;
     const row = this.#calls.find(callKey(call.caller, call.idempotencyKey));

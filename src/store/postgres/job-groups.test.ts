@@ -111,9 +111,10 @@ describe("jobs on PostgreSQL", () => {
     let heard = 0;
     client.on("notification", () => void heard++);
     await client.query("LISTEN haft_changes");
-    const begin = performance.now();
-    for (let n = 0; n < 100; n++) await database.transaction((tx) => tx.run("UPDATE jobs_head SET line = line"));
+    const commit = (): Promise<unknown> => database.transaction((tx) => tx.run("UPDATE jobs_head SET line = line"));
+    await Promise.all(Array.from({ length: 400 }, commit));
     await until(() => heard > 0);
-    expect(heard).toBeLessThanOrEqual(1 + (performance.now() - begin) / database.pollMs.min);
+    // Each would be 400. How many there are depends on how long the commits take.
+    expect(heard).toBeLessThan(200);
   });
 });
