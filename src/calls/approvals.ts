@@ -71,7 +71,10 @@ export class Approvals {
     return all.filter((approval) => (state === "answered" ? approval.state !== "pending" : approval.state === state));
   }
 
-  /** Part of the list, newest first. `total`: how many are pending or not, as `state` says. Fewer than `limit` may be shown of other states. */
+  /**
+   * A page of the list, newest first. `approved`, `denied` and other answered states are chosen from a page of all answered ones: it may
+   * have fewer items than `limit`, and `total` counts all that are answered.
+   */
   async page({ state, limit = 100, cursor }: ApprovalPageQuery = {}): Promise<ApprovalPage> {
     const [, createdAt, id] = /^(\d+)\.(.+)$/.exec(cursor ?? "") ?? [];
     if (cursor !== undefined && id === undefined) {
