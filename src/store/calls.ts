@@ -254,10 +254,11 @@ export class SqlCalls implements CallStore {
       AND tool_name IN (${placeholders(tools)})`;
     const values = [at, ...tools.map((tool) => JSON.stringify(tool))];
     // A transaction would wake every process that watches the store, also if it found nothing.
-    const isFound =
-      this.#leftDue || (await this.#context.database.all(`SELECT 1 FROM calls ${where} LIMIT 1`, values))[0];
+    // Without the order SQLite would read all jobs that ended, too.
+    const inOrder = `${where} ORDER BY priority DESC, job_seq LIMIT`;
+    const isFound = this.#leftDue || (await this.#context.database.all(`SELECT 1 FROM calls ${inOrder} 1`, values))[0];
     if (!isFound) return [];
-    const search = `${where} ORDER BY priority DESC, job_seq LIMIT ? ${this.#context.database.lockFree}`;
+    const search = `${inOrder} ? ${this.#context.database.lockFree}`;
     const takeFound = async (tx: GroupTransaction): Promise<[ReadCall, CallRow][]> => {
       const written: [ReadCall, CallRow][] = [];
       const writes: Promise<unknown>[] = [];
@@ -306,7 +307,8 @@ export class SqlCalls implements CallStore {
   }
 
   async countQuestions({ isOpen }: Pick<QuestionQuery, "isOpen">): Promise<number> {
-    const sql = `SELECT count(*) AS count FROM calls WHERE ${questionsThat(isOpen)}`;
+    const where = isOpen ? `${questionsThat(isOpen)} AND ${NOT_ENDED}` : questionsThat(isOpen);
+    const sql = `SELECT count(*) AS count FROM calls WHERE ${where}`;
     return (await this.#context.database.all<{ count: number }>(sql))[0]?.count ?? 0;
   }
 

@@ -88,7 +88,8 @@ export class SqlJobRows implements JobRows {
 
   async list({ states, toolName, session, limit = 100, before }: JobQuery, now: number): Promise<StoredCall[]> {
     if (states?.length === 0) return [];
-    const wanted = ["job_id IS NOT NULL"];
+    // By the number, so that SQLite takes its index, which has the order.
+    const wanted = ["job_seq IS NOT NULL", "job_id IS NOT NULL"];
     const values: SqlValue[] = [];
     const want = (sql: string, ...given: SqlValue[]): void => void (wanted.push(sql), values.push(...given));
     if (states) want(`${stateSql()} IN (${placeholders(states)})`, now, ...states);
@@ -120,8 +121,8 @@ export class SqlJobRows implements JobRows {
 
   async takenBy(processId: string): Promise<StoredCall[]> {
     return this.#read(
-      `WHERE state <> 'ended' AND job_id IS NOT NULL AND ((state = 'approved' AND holder = ?)
-       OR (state = 'running' AND owner = ?))`,
+      `WHERE state <> 'ended' AND state IN ('approved', 'running') AND job_id IS NOT NULL
+       AND ((state = 'approved' AND holder = ?) OR (state = 'running' AND owner = ?))`,
       [processId, processId],
     );
   }
