@@ -30,6 +30,8 @@ const MIX: readonly CallKind[] = ["read", "read", "read", "read", "spend", "spen
 const MAX_WAIT_MS = 300_000;
 const AGAIN_MS = 50;
 const JOB_POLL_MS = 40;
+/** Calls with effects of one session run one after the other. */
+const SESSIONS = 20;
 /** Not an answer about the call: the server has too much to do, or another process still has the call. */
 const NOT_YET = new Set(["too_many_requests", "overloaded", "busy", "shutdown"]);
 
@@ -44,6 +46,7 @@ let made = 0;
 class ClientCall {
   readonly kind = MIX[Math.floor(random() * MIX.length)] ?? "read";
   readonly item = `${name}-${++made}`;
+  readonly #session = `session-${name}-${made % SESSIONS}`;
   readonly #approves = random() < 0.85;
   readonly #input = { item: this.item, before: Math.floor(random() * 20), ms: Math.floor(random() * 30) };
   readonly #begun = Date.now();
@@ -68,7 +71,7 @@ class ClientCall {
 
   #request(): Json {
     const { item, ms } = this.#input;
-    const call = { id: this.item, session: `session-${name}` };
+    const call = { id: this.item, session: this.#session };
     if (this.kind === "read") return { ...call, tool: "read", input: { path: "note.txt" } };
     if (this.kind === "pay") return { ...call, tool: "pay", input: { item, ms } };
     const background = this.kind === "job" ? true : undefined;

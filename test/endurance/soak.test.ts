@@ -30,7 +30,8 @@ const STOPS: Readonly<Record<number, "SIGTERM" | "SIGKILL">> = {
 const [FIRST_JUDGED, LAST_JUDGED] = [5, 28];
 const MAX_WAL_MB = 64;
 const MAX_STORE_MB = 64;
-const CONFIG = { store: { retention: { maxMb: MAX_STORE_MB } } };
+/** The default of three calls at a time is for one agent. */
+const CONFIG = { tools: { maxConcurrent: 50 }, store: { retention: { maxMb: MAX_STORE_MB } } };
 /** How much more the last half may have than the first: what a garbage collector leaves. */
 const MAX_GROWTH = { rss: 1.15, descriptors: 1.1, store: 1.15 };
 
