@@ -25,6 +25,7 @@ export interface JobLimits {
 
 /** As many as the writes of a group need. */
 const NUMBERS_AT_ONCE = 200;
+const FORGOTTEN_AT_ONCE = 200;
 
 const DEFAULT_LIMITS: JobLimits = { retentionMs: 7 * 24 * 60 * 60 * 1000, maxEnded: 10_000 };
 
@@ -145,16 +146,32 @@ export class SqlJobRows implements JobRows {
     return () => void this.#listeners.delete(listener);
   }
 
+  /** In slices: one statement for all would block the event loop. */
   async prune(): Promise<void> {
     const { retentionMs, maxEnded } = this.#limits;
     const ended = "job_id IS NOT NULL AND state = 'ended'";
-    const forget = "UPDATE calls SET job_id = NULL, job = NULL, request = NULL";
-    const last = `(SELECT ended_at FROM calls WHERE ${ended} ORDER BY ended_at DESC LIMIT 1 OFFSET ?)`;
-    await this.write(async (tx) => {
-      await tx.run(`${forget} WHERE ${ended} AND ended_at < ?`, [this.#context.clock.now() - retentionMs]);
-      await tx.run(`${forget} WHERE ${ended} AND ended_at < ${last}`, [maxEnded - 1]);
-      await tx.run("DELETE FROM jobs_lines WHERE job NOT IN (SELECT job_id FROM calls WHERE job_id IS NOT NULL)");
-    });
+    const [last] = await this.#context.database.all<{ ended_at: number }>(
+      `SELECT ended_at FROM calls WHERE ${ended} ORDER BY ended_at DESC LIMIT 1 OFFSET ?`,
+      [maxEnded - 1],
+    );
+    const before = Math.max(this.#context.clock.now() - retentionMs, last?.ended_at ?? 0);
+    const forgetSome = async (tx: SqlTransaction): Promise<number> => {
+      const found = await tx.all<{ job_id: string }>(
+        `SELECT job_id FROM calls WHERE ${ended} AND ended_at < ? ORDER BY ended_at LIMIT ${FORGOTTEN_AT_ONCE}`,
+        [before],
+      );
+      const ids = found.map((row) => row.job_id);
+      if (ids.length === 0) return 0;
+      await tx.run(`DELETE FROM jobs_lines WHERE job IN (${placeholders(ids)})`, ids);
+      await tx.run(
+        `UPDATE calls SET job_id = NULL, job = NULL, request = NULL WHERE job_id IN (${placeholders(ids)})`,
+        ids,
+      );
+      return ids.length;
+    };
+    while ((await this.write(forgetSome)) === FORGOTTEN_AT_ONCE) {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
   }
 
   /** Writes of one turn of the event loop share a transaction. */
