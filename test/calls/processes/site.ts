@@ -61,6 +61,8 @@ function partyOf(child: ChildProcess): Party {
 
 /** Processes that are dead are deleted from the table of Haft. A copy says which pid each had. */
 async function keepProcesses(database: SqlDatabase): Promise<void> {
+  // A run that goes on has them.
+  if (await database.hasTable("processes")) return;
   const copy = "INSERT INTO processes (id, pid) VALUES (NEW.id, NEW.pid)";
   const statements =
     database.engine === "sqlite"
@@ -95,7 +97,7 @@ export class Site {
     this.folder = folder;
     this.store = store;
     this.#ledger = join(base, "ledger");
-    writeFileSync(this.#ledger, "", { mode: 0o666 });
+    writeFileSync(this.#ledger, "", { mode: 0o666, flag: "a" });
   }
 
   static async open(options: SiteOptions): Promise<Site> {
