@@ -8,9 +8,11 @@ import type { Contracts } from "../contracts/index.ts";
 import type { McpActionRequest } from "../contracts/mcp.ts";
 import type { QuestionInfo } from "../contracts/questions.ts";
 import type { Clock } from "../core/clock.ts";
+import type { AwaitedSource } from "../core/registry.ts";
+import { serverKey } from "../core/tool-catalog.ts";
 import { CloseStack } from "../core/close-stack.ts";
 import { ServerQuestions, type ServerQuestion } from "../mcp/client/elicitation.ts";
-import { createMcpHub, type McpHub } from "../mcp/client/mcp-hub.ts";
+import { createMcpHub, type McpHub, type McpServerStatus } from "../mcp/client/mcp-hub.ts";
 import { reviewStateOf, readBlock } from "../mcp/client/mcp-tool.ts";
 import type { SignInOptions } from "../mcp/client/oauth.ts";
 import { shownResources, shownTemplates, shownPrompts } from "../mcp/client/server-resources.ts";
@@ -53,6 +55,7 @@ export const mcp = defineCapability({
       allowedPaths: config.value.workspace.allowedPaths ?? [config.folder],
       clock,
     });
+    runtime.tools.registry.addAwaited(() => hub.status().flatMap((status) => awaitedSource(status) ?? []));
     const resourceTools = createResourceTools(resourceServers(hub));
     const addResourceTools = (): void => {
       for (const tool of resourceTools)
@@ -92,6 +95,20 @@ export const mcp = defineCapability({
     };
   },
 });
+
+/** Undefined for a server whose tools are registered, and for one that is not wanted. */
+function awaitedSource({ name, state }: McpServerStatus): AwaitedSource | undefined {
+  if (state === "ready" || state === "stopped") return undefined;
+  const sentence = `The MCP server "${name}" ${NOT_READY[state]}`;
+  return { name, prefix: `mcp__${serverKey(name)}__`, isConnecting: state === "connecting", sentence };
+}
+
+const NOT_READY = {
+  connecting: "is still connecting. Call again in a few seconds.",
+  unavailable: "cannot be reached at the moment. Haft tries again by itself.",
+  needs_sign_in: "needs a person to sign in: `haft mcp login`.",
+  needs_approval: "needs a person to approve how it is started: `haft mcp approve`.",
+};
 
 interface FollowedServers {
   hub: McpHub;

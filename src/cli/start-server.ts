@@ -89,6 +89,7 @@ export async function startServer({
           resources: [serveArtifacts(host.artifacts)],
           prompts: skillPrompts(host.agents.skills),
           shows: (tool) => shownToClients(host.config.value.mcp)(tool),
+          ready: () => host.mcp.settled(),
           defers: host.config.value.toolSearch.mcp === true,
           stateKey: () => host.store.keys(MCP_STATE_KEY),
           approvalAddress: (id) => (server ? `${server.url}/#/approvals/${id}` : undefined),

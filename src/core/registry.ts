@@ -38,6 +38,17 @@ export interface SearchOptions {
   learned?: LearnedWords;
 }
 
+/** Something outside that has not registered its tools yet, such as an MCP server. */
+export interface AwaitedSource {
+  name: string;
+  /** How the names of its tools begin. */
+  prefix: string;
+  /** Its tools are expected soon, and nobody has to act. */
+  isConnecting: boolean;
+  /** For a model that calls one of its tools. */
+  sentence: string;
+}
+
 let attach: (registry: ToolRegistry, gate: Gate, statistics: CallStatistics) => void;
 
 /** Called by the gate that runs this registry's tools. */
@@ -54,6 +65,7 @@ export class ToolRegistry implements ToolScope {
   readonly #catalogue = new ToolCatalogue();
   /** Created at the first search; updated from then on. */
   #index: SearchIndex | undefined;
+  readonly #awaited: (() => readonly AwaitedSource[])[] = [];
   #gate: Gate | undefined;
   #statistics: CallStatistics | undefined;
 
@@ -126,6 +138,15 @@ export class ToolRegistry implements ToolScope {
   /** The message for a model that calls an unknown name. */
   refusal(name: string): string {
     return `Tool "${name}" not found`;
+  }
+
+  /** Adds a list of sources that may register tools later: a call of an unknown name is told about them. */
+  addAwaited(list: () => readonly AwaitedSource[]): void {
+    this.#awaited.push(list);
+  }
+
+  awaited(): AwaitedSource[] {
+    return this.#awaited.flatMap((list) => list());
   }
 
   /** Every version of a tool. */

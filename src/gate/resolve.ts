@@ -66,12 +66,18 @@ function notFound(call: Call, registry: ToolRegistry, isShown: (tool: AnyTool) =
   const scope = call.scope ?? registry;
   const name = call.requestedName;
   const names = scope.names().filter((candidate) => isShown(scope.get(candidate)!));
-  const near = call.scope ? nearestNames(name, names) : registry.nearest(name, isShown);
+  const awaited = registry.awaited();
+  const own = awaited.filter(({ prefix }) => name.startsWith(prefix));
+  // No other tool is meant.
+  const near = own.length > 0 ? [] : call.scope ? nearestNames(name, names) : registry.nearest(name, isShown);
   const next =
     near.length > 0
       ? `Did you mean ${near.map((candidate) => `"${candidate}"`).join(" or ")}?`
       : `Available: ${names.slice(0, 20).join(", ")}${names.length > 20 ? ", …" : ""}.`;
-  const advice = names.length > 0 ? next : "No tools are available.";
+  const known = names.length > 0 ? next : "No tools are available.";
+  const connecting = awaited.flatMap((source) => (source.isConnecting ? [`"${source.name}"`] : []));
+  const later = connecting.length === 0 ? [] : [`MCP servers that are still connecting: ${connecting.join(", ")}.`];
+  const advice = own.length > 0 ? own.map(({ sentence }) => sentence).join(" ") : [known, ...later].join(" ");
   if (!call.scope) return new ToolNotFoundError(name, advice, { near });
   return toolError("tool_not_found", call.scope.refusal(name), { next: advice, data: { near } });
 }

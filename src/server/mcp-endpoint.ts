@@ -18,6 +18,8 @@ export interface McpEndpointSettings {
   shows?(tool: AnyTool): boolean;
   /** Lists a part of the tools if there are too many; clients find the others with tool_search. */
   defers?: boolean;
+  /** Resolves once the tools behind it are there. The first lists wait for it, for at most five seconds. */
+  ready?(): Promise<void>;
   /** Signs the state that clients hold. A stored key makes it valid after a restart and in other processes. */
   stateKey?(): Promise<Uint8Array>;
   onError?(error: Error): void;
@@ -64,7 +66,8 @@ export const MCP_STATE_KEY = "mcp_request_state";
 
 /** MCP at a path of the server: the same tools, for clients with a token. Loaded with the first request. */
 export function createMcpHandler(haft: Haft, settings: McpEndpointSettings): ProtocolEndpoint {
-  const { version, approvalAddress, resources = [], prompts, shows, defers = false, stateKey, onError } = settings;
+  const { version, approvalAddress, resources = [], prompts, shows, ready, defers = false } = settings;
+  const { stateKey, onError } = settings;
   let opening: Promise<McpEndpoint> | undefined;
   const open = async (): Promise<McpEndpoint> => {
     const { createMcpEndpoint } = await import("../mcp/server/streamable-http.ts");
@@ -76,6 +79,7 @@ export function createMcpHandler(haft: Haft, settings: McpEndpointSettings): Pro
       resources,
       prompts,
       shows,
+      ready,
       defers,
       stateKey: stateKey ? await stateKey() : undefined,
       approvalAddress,

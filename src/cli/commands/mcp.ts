@@ -74,6 +74,7 @@ export const mcp = defineCommand({
         resources: [serveArtifacts(host.artifacts)],
         prompts: endpoint.skillPrompts(host.agents.skills),
         shows: (tool) => endpoint.shownToClients(isNamed ? { profile, tools } : host.config.value.mcp)(tool),
+        ready: () => host.mcp.settled(),
         defers: defer || host.config.value.toolSearch.mcp === true,
         dialect,
         holdMs: hold,

@@ -44,12 +44,11 @@ export function createMcpServer(service: McpService, connection: McpConnection, 
   });
   server.onerror = (error) => options.onError?.(error);
 
-  server.setRequestHandler("tools/list", async (_request, context) => ({
-    tools: await tools.listFor(
-      { session: connection.session, user: identity.name },
-      readRound(context, server, clock).clientName,
-    ),
-  }));
+  server.setRequestHandler("tools/list", async (_request, context) => {
+    await service.listable();
+    const { clientName } = readRound(context, server, clock);
+    return { tools: await tools.listFor({ session: connection.session, user: identity.name }, clientName) };
+  });
   server.setRequestHandler("tools/call", ({ params }, context) =>
     answerToolCall(params, { round: readRound(context, server, clock), server, connection, service }),
   );

@@ -36,6 +36,8 @@ export interface McpService {
   readonly holdMs: number;
   readonly changeListeners: Set<ChangeListener>;
   nextCallId(): string;
+  /** Resolves when tools can be listed: all are there, or enough time has passed. */
+  listable(): Promise<void>;
   toolsChanged(): void;
   /** A session has loaded further tools. */
   toolsLoaded(session: string): void;
@@ -57,6 +59,8 @@ export interface McpConnection {
   readonly session: string;
 }
 
+/** Clients wait at least ten seconds for a server to start. */
+const DEFAULT_LIST_WAIT_MS = 5000;
 /** Less than the minute after which many clients cancel a request. */
 const DEFAULT_HOLD_MS = 45_000;
 
@@ -71,6 +75,7 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
   const key = options.stateKey ?? randomBytes(MIN_KEY_BYTES);
   const prefix = `mcp_${randomBytes(9).toString("base64url")}_`;
   let count = 0;
+  let listable: Promise<void> | undefined;
 
   let unsubscribeFromJobs: (() => void) | undefined;
   const scheduled = new Set<string>();
@@ -111,6 +116,7 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
     calls,
     holdMs: options.holdMs ?? DEFAULT_HOLD_MS,
     changeListeners,
+    listable: () => (listable ??= waitForTools(clock, options)),
     nextCallId: () => `${prefix}${++count}`,
     toolsChanged,
     toolsLoaded: (session) => notifyChange({ of: "tools", session }),
@@ -138,6 +144,19 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
     const question = await runtime.approvals.get(approvalId).catch(() => undefined);
     if (question?.waitsUntil !== undefined && question.state === "pending") call.waitForAnswer(approvalId);
   }
+}
+
+async function waitForTools(
+  clock: Clock,
+  { ready, listWaitMs = DEFAULT_LIST_WAIT_MS }: McpServerOptions,
+): Promise<void> {
+  if (!ready) return;
+  await new Promise<void>((resolve) => {
+    const timer = clock.after(listWaitMs, resolve);
+    void ready()
+      .catch(() => undefined)
+      .then(() => (timer.cancel(), resolve()));
+  });
 }
 
 /** Notifies the client of one server instance of changes until it is closed. Without `watched`, of all resources. */

@@ -31,6 +31,10 @@ export interface McpServerOptions {
    * and is notified when there are more. For clients that react to notifications.
    */
   defers?: boolean;
+  /** Resolves once the tools behind this server are there. The first lists wait for it, up to `listWaitMs`. */
+  ready?(): Promise<void>;
+  /** Default: 5 seconds. Tools that come later are announced. */
+  listWaitMs?: number;
   /** The dialect for tool names. */
   dialect?: DialectName;
   /** Options for every call of these clients. */

@@ -18,6 +18,8 @@ const OPTION_KEYS = keysOf<ServeMcpOptions>({
   serverInfo: true,
   instructions: true,
   shows: true,
+  ready: true,
+  listWaitMs: true,
   defers: true,
   dialect: true,
   call: true,

@@ -33,6 +33,8 @@ const OPTION_KEYS = keysOf<McpEndpointOptions>({
   serverInfo: true,
   instructions: true,
   shows: true,
+  ready: true,
+  listWaitMs: true,
   defers: true,
   dialect: true,
   call: true,
