@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rgPath } from "@vscode/ripgrep";
-import { DIST } from "./harness.mjs";
+import { DIST, SMOKE } from "./harness.mjs";
 
-const FOLDERS = 1000;
+const FOLDERS = SMOKE ? 20 : 1000;
 const FILES_A_FOLDER = 50;
 const EXTENSIONS = ["ts", "d.ts", "js", "json", "md"];
 

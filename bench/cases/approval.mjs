@@ -3,12 +3,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { percentile, runChild } from "../harness.mjs";
+import { percentile, runChild, SMOKE } from "../harness.mjs";
 import { startPostgres } from "../start-postgres.mjs";
 
 export const name = "approval";
 
-const CALLS = 200;
+const CALLS = SMOKE ? 10 : 200;
 
 export async function run({ report }) {
   const stateFolder = mkdtempSync(join(tmpdir(), "haft-bench-approval-"));

@@ -1,9 +1,9 @@
 // What a model is told of 10,000 tools with Zod schemas of their own: the first time, and every time after.
-import { interleave, median, medianRatio, runChild } from "../harness.mjs";
+import { interleave, median, medianRatio, runChild, SMOKE } from "../harness.mjs";
 
 export const name = "definitions";
 
-const TOOLS = 10_000;
+const TOOLS = SMOKE ? 100 : 10_000;
 const ROUNDS = 5;
 const PEERS = { "ai-sdk": "AI SDK asSchema().jsonSchema", langchain: "LangChain convertToOpenAITool" };
 

@@ -9,16 +9,16 @@ export const name = "effects";
 const ROUNDS = 30;
 const COMMAND = "echo three >> numbers.txt";
 
-export async function run({ report }) {
+export async function run({ report, notMeasured }) {
   const { createHaft } = await importHaft();
   const { openWorkspace } = await importWorkspace();
   const folder = mkdtempSync(join(tmpdir(), "haft-effects-"));
   writeFileSync(join(folder, "numbers.txt"), "one\ntwo\n");
   let askedAt = 0;
-  let preview = "";
+  let isShown = false;
   const approver = async (approval) => {
     askedAt = performance.now();
-    preview = approval.preview?.content[0]?.text ?? "";
+    isShown = approval.preview?.facts?.some(({ key }) => key === "preview.ran") ?? false;
     return { approved: false };
   };
   const asking = createHaft({ workspace: openWorkspace(folder), approver });
@@ -34,9 +34,7 @@ export async function run({ report }) {
     const cases = { unshown: () => wall(unshown), previewed: () => wall(asking), confined: () => wall(allowed) };
     await interleave(cases, 3);
     await wall(asking);
-    if (!preview.includes("It ran in a copy")) {
-      return report({ case: "effects: not measured, this machine has no overlays", value: 0, unit: "" });
-    }
+    if (!isShown) return notMeasured("effects before approval", "this machine has no overlays");
     const taken = await interleave(cases, ROUNDS);
     report({
       case: "effects before approval, over the question and the command, wall",

@@ -1,17 +1,17 @@
 // Jobs on PostgreSQL and on Redis, beside bare BullMQ with the same row writes and audit entries: submitting, draining with one
 // worker process and with several, and how long one job takes from its submission to its end.
 import { execFileSync, spawn } from "node:child_process";
-import { interleave, median, medianRatio, runChild } from "../harness.mjs";
+import { interleave, median, medianRatio, runChild, SMOKE } from "../harness.mjs";
 import { freePort, startPostgres } from "../start-postgres.mjs";
 
 export const name = "jobs-scale";
 
 const ROUNDS = 3;
-const JOBS = 1500;
-const SUBMITTED = 1000;
+const JOBS = SMOKE ? 150 : 1500;
+const SUBMITTED = SMOKE ? 100 : 1000;
 const CONCURRENCY = 50;
 /** Jobs of each worker that wait, for more workers: few at a time, so that the machine is not the limit. */
-const WAITING = { jobs: 200, concurrency: 2, waitMs: 50 };
+const WAITING = { jobs: SMOKE ? 10 : 200, concurrency: 2, waitMs: 50 };
 /** Longer than processes need to start: workers that are compared begin at the same moment. */
 const START_MS = 2500;
 

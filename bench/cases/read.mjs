@@ -3,12 +3,12 @@ import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { importHaft, importWorkspace, median, timed } from "../harness.mjs";
+import { importHaft, importWorkspace, median, SMOKE, timed } from "../harness.mjs";
 
 export const name = "read";
 
 const LINE = `${"a line of the large file, which has a hundred bytes with its end, so that lines are easy to count ".slice(0, 99)}\n`;
-const LINES = 10_000_000;
+const LINES = SMOKE ? 100_000 : 10_000_000;
 const ROUNDS = 5;
 
 export async function run({ report }) {

@@ -3,14 +3,14 @@ import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { importHaft, importWorkspace, interleave, median, percentile, timed } from "../harness.mjs";
+import { importHaft, importWorkspace, interleave, median, percentile, SMOKE, timed } from "../harness.mjs";
 import { wallMs } from "../search-tree.mjs";
 
 export const name = "sandbox";
 
 const ROUNDS = 60;
 const TREE_ROUNDS = 7;
-const FOLDERS = 1000;
+const FOLDERS = SMOKE ? 20 : 1000;
 const FILES_A_FOLDER = 50;
 const SECRETS = 40;
 /** Of a spawn the fastest tenth is judged: in the others the machine did something else. */

@@ -1,9 +1,9 @@
 // Ranked search over 10,000 tools: how long the index takes, how long a query.
-import { interleave, median, runChild } from "../harness.mjs";
+import { interleave, median, runChild, SMOKE } from "../harness.mjs";
 
 export const name = "search";
 
-const TOOLS = 10_000;
+const TOOLS = SMOKE ? 100 : 10_000;
 const QUERIES = 1000;
 /** Slow enough for a tenth of them to tell. */
 const PEER_QUERIES = 100;

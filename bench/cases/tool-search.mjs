@@ -1,6 +1,6 @@
 // tool_search over 10,000 tools: whether it finds the right ones among them, how fast, and what a model is spared. With
 // `--data FOLDER` also on the labelled sets there, with and without past questions, beside the rules of others.
-import { importHaft, median, percentile, timed } from "../harness.mjs";
+import { importHaft, median, percentile, SMOKE, timed } from "../harness.mjs";
 import { SEARCH_RULES } from "../search-rules.mjs";
 import { measure, readSets, recallOf, splitQuestions } from "../search-recall.mjs";
 import { readLabelledTools } from "../labelled-tools.mjs";
@@ -8,7 +8,7 @@ import { makeTools, toJsonSchema } from "../synthetic-tools.mjs";
 
 export const name = "tool-search";
 
-const TOOLS = 10_000;
+const TOOLS = SMOKE ? 1000 : 10_000;
 const FEW = 200;
 const FOUND = 5;
 const ROUNDS = 5;

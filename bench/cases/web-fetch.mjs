@@ -2,12 +2,12 @@
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { DIST, importHaft, interleave, median, medianRatio, timed } from "../harness.mjs";
+import { DIST, importHaft, interleave, median, medianRatio, SMOKE, timed } from "../harness.mjs";
 
 export const name = "web-fetch";
 
 const PAGE_BYTES = 500 * 1024;
-const REQUESTS = 1000;
+const REQUESTS = SMOKE ? 50 : 1000;
 const ROUNDS = 9;
 const PAGE_ROUNDS = 5;
 

@@ -3,11 +3,11 @@
 // The direct call takes turns with the subject in the same process, whose other loads therefore weigh on both.
 import process from "node:process";
 import { TOOLS } from "../add-tool.mjs";
-import { interleave, median, medianRatio, timed } from "../harness.mjs";
+import { interleave, median, medianRatio, SMOKE, timed } from "../harness.mjs";
 
-const BATCH_MS = 60;
+const BATCH_MS = SMOKE ? 5 : 60;
 /** The compiler has settled by then. Until then calls cost several times as much, and long batches say nothing. */
-const WARM_MS = 1500;
+const WARM_MS = SMOKE ? 50 : 1500;
 const [caller, toolName, inFlightText, roundsText, yardstick = "direct"] = process.argv.slice(2);
 const inFlight = Number(inFlightText);
 const direct = await import(`../callers/${yardstick}.mjs`);

@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { DIST, importHaft, percentile } from "../harness.mjs";
+import { DIST, importHaft, percentile, SMOKE } from "../harness.mjs";
 
-const JOBS = 3000;
-const SUBMISSIONS = 1000;
-const LATENCIES = 200;
+const JOBS = SMOKE ? 100 : 3000;
+const SUBMISSIONS = SMOKE ? 100 : 1000;
+const LATENCIES = SMOKE ? 10 : 200;
 const CONCURRENCY = 16;
 const [, , what] = process.argv;
 
