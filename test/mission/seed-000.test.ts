@@ -362,6 +362,9 @@ describe("内置工具列表 (the built-in tools)", () => {
       const { haft } = openProject({ "a.txt": "一\n二\n", "gbk.txt": Buffer.from([0xd2, 0xbb, 0x0a]) });
       const read = await haft.execute("read_file", { path: "a.txt" });
       expect(read.details).toMatchObject({ content: "一\n二\n", size: 8 });
+      const long = `${"0123456789".repeat(10)}\n`.repeat(2973) + "0123456789".repeat(2);
+      const whole = openProject({ "long.txt": long }).haft.execute("read_file", { path: "long.txt" });
+      expect((await whole).details).toMatchObject({ content: long, size: 300_293 });
       const legacy = await haft.execute("read_file", { path: "gbk.txt", encoding: "gbk" });
       expect(legacy.details).toMatchObject({ content: "一\n", size: 3 });
       expect(await haft.execute("read_file", { path: "a.txt", encoding: "utf-8" })).toMatchObject({

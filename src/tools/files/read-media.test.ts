@@ -18,7 +18,10 @@ function stage(content: Record<string, string | Buffer>) {
   const files = createFiles(createPathPolicy({ workspace: folder }));
   const tool = createReadTool({ files, reads: createReadLedger(), lineIndexes: createLineIndexes() });
   const haft = createHaft({ tools: [tool], folder });
-  return { read: (input: object) => haft.execute("read", input) };
+  return {
+    read: (input: object) => haft.execute("read", input),
+    readForModel: (input: object) => haft.execute("read", input, { caller: { session: "s1" } }),
+  };
 }
 
 /** One red pixel. */
@@ -163,14 +166,20 @@ test("a PDF is read page by page, as text", async () => {
   expect(textOf((await read({ path: "paper.pdf", pages: "2-" })).content)).toContain("Third page");
 });
 
-test("returns at most 20 pages, and missing pages are refused", async () => {
-  const { read } = stage({ "book.pdf": makePdf(Array.from({ length: 22 }, (_, i) => `Page ${i + 1}`)) });
+test("shows at most 20 pages, and missing pages are refused; a program gets all", async () => {
+  const { readForModel: read, read: readAll } = stage({
+    "book.pdf": makePdf(Array.from({ length: 22 }, (_, i) => `Page ${i + 1}`)),
+  });
   const first = await read({ path: "book.pdf" });
   expect(first.details).toMatchObject({ firstPage: 1, lastPage: 20, totalPages: 22 });
   expect(textOf(first.content)).toContain("[Use pages=21-22 to continue.]");
   for (const pages of ["23", "5-2", "1-22", "two", "0", "1 2"]) {
     expect(await read({ path: "book.pdf", pages }), pages).toMatchObject({ error: { code: "bad_range" } });
   }
+  expect((await readAll({ path: "book.pdf" })).details).toMatchObject({
+    content: expect.stringMatching(/Page 1\n[^]*Page 22$/),
+    lastPage: 22,
+  });
 });
 
 test("a broken PDF fails with a clear message", async () => {

@@ -5,6 +5,7 @@ import iconv from "iconv-lite";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { textOf } from "../../core/content.ts";
+import type { ToolContext } from "../../core/tool.ts";
 import { createFiles } from "../../io/files/files.ts";
 import { createLineIndexes } from "../../io/files/line-index.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
@@ -23,7 +24,12 @@ function stage(content: Record<string, string | Buffer> = {}, { maxReadBytes }: 
   const limits = maxReadBytes === undefined ? {} : { maxReadBytes };
   const tool = createReadTool({ files, reads: createReadLedger(), lineIndexes: createLineIndexes(), ...limits });
   const haft = createHaft({ tools: [tool], folder });
-  return { folder, tool, read: (input: object) => haft.execute("read", input) };
+  return {
+    folder,
+    tool,
+    read: (input: object) => haft.execute("read", input),
+    readForModel: (input: object) => haft.execute("read", input, { caller: { session: "s1" } }),
+  };
 }
 
 const lines = (count: number, line = (n: number) => `line ${n}`): string =>
@@ -60,8 +66,54 @@ test("the content has a final line end only if the file has one and the last lin
   expect((await read({ path: "without.txt" })).details).toMatchObject({ content: "a\nb" });
 });
 
+test("a program gets the whole file, whatever a model may be shown", async () => {
+  const text = lines(2145, (n) => `${n} ${"x".repeat(135)}`);
+  const { read, readForModel } = stage({ "long.txt": text });
+  const whole = await read({ path: "long.txt" });
+  expect(whole.details).toMatchObject({ content: text, size: text.length, lines: 2145, nextOffset: null });
+  expect(whole.details).toMatchObject({ truncated: false, lastLine: 2145 });
+  expect(textOf(whole.content)).toContain("to continue.]");
+  expect(Buffer.byteLength(textOf(whole.content))).toBeLessThan(60 * 1024);
+  const part = await read({ path: "long.txt", offset: 2, limit: 2000 });
+  expect(part.details).toMatchObject({ lines: 2000, firstLine: 2, lastLine: 2001, nextOffset: 2002 });
+  const { details } = await readForModel({ path: "long.txt" });
+  expect(details).toMatchObject({ truncated: true, nextOffset: expect.any(Number) });
+});
+
+test("code that a tool runs for a model gets the whole file too", async () => {
+  const text = lines(3000);
+  const { tool, folder } = stage({ "long.txt": text });
+  const haft = createHaft({
+    folder,
+    tools: [
+      tool,
+      {
+        name: "count",
+        description: "Counts lines.",
+        kind: "readonly",
+        parameters: [],
+        run: async (_input: object, context: ToolContext) => {
+          const { details } = await context.call("read", { path: "long.txt" });
+          return (details as { content: string }).content.length;
+        },
+      },
+    ],
+  });
+  const result = await haft.execute("count", {}, { caller: { session: "s1" } });
+  expect(result.details).toBe(text.length);
+});
+
+test("a program that requests too much is told how to get it in parts", async () => {
+  const { read, readForModel } = stage({ "big.log": lines(50_000, (n) => `${n} ${"x".repeat(100)}`) });
+  expect(await read({ path: "big.log" })).toMatchObject({
+    error: { code: "too_large", next: expect.stringContaining("offset and limit") },
+  });
+  expect((await read({ path: "big.log", limit: 10_000 })).details).toMatchObject({ lines: 10_000, nextOffset: 10_001 });
+  expect(await readForModel({ path: "big.log" })).toMatchObject({ status: "completed", details: { truncated: true } });
+});
+
 test("returns 2,000 lines at once and the offset of the rest", async () => {
-  const { read } = stage({ "long.txt": lines(2500) });
+  const { readForModel: read } = stage({ "long.txt": lines(2500) });
   const first = await read({ path: "long.txt" });
   expect(textOf(first.content)).toContain("[Showing lines 1-2000 of 2500. Use offset=2001 to continue.]");
   expect(first.details).toMatchObject({ firstLine: 1, lastLine: 2000, nextOffset: 2001, truncated: true });
@@ -71,7 +123,7 @@ test("returns 2,000 lines at once and the offset of the rest", async () => {
 });
 
 test("a result is limited to 50 KiB, and no line is lost when it continues", async () => {
-  const { read } = stage({ "wide.txt": lines(1000, (n) => `${n}:${"x".repeat(200)}`) });
+  const { readForModel: read } = stage({ "wide.txt": lines(1000, (n) => `${n}:${"x".repeat(200)}`) });
   expect(textOf((await read({ path: "wide.txt" })).content)).toContain("(the size limit is reached)");
   const seen: string[] = [];
   for (let offset = 1; offset !== 0;) {
@@ -99,7 +151,7 @@ test("a long line is cut at 2,000 characters and reported", async () => {
 });
 
 test("offset 0 means the start, limit is respected, and many lines never exceed the result limit", async () => {
-  const { read } = stage({ "n.txt": lines(40_000, () => "x") });
+  const { readForModel: read } = stage({ "n.txt": lines(40_000, () => "x") });
   expect((await read({ path: "n.txt", offset: 0, limit: 2 })).details).toMatchObject({ firstLine: 1, lastLine: 2 });
   const max = await read({ path: "n.txt", limit: 10_000 });
   expect(max.details).toMatchObject({ lastLine: 4000, nextOffset: 4001 });

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { countOf } from "../../core/results/count-of.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { errorMessage, toolError, type ToolError } from "../../core/error.ts";
+import { callOf } from "../../core/gate.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
 import { continueBy, nextCall, resultTokensOf } from "../../core/results/next-call.ts";
@@ -256,6 +257,8 @@ function binary(
 
 /** Max size of `details.content`, which does not cut long lines. */
 const MAX_DETAIL_BYTES = 1024 * 1024;
+/** The same for a program. The gate cuts details of more than 4 MiB of text. */
+const MAX_PROGRAM_BYTES = 4_000_000;
 const MAX_LINE_CHARS = 2_000;
 /** With a small share of the result, a long line is cut earlier, but not to nothing. */
 const MIN_LINE_CHARS = 80;
@@ -314,9 +317,16 @@ async function readText(given: OpenFile, indexes: LineIndexes, reading: TextRead
   const range = { offset, limit, column, ...budget, signal, showNul };
   const file = encoding === undefined ? given : await transcode(given, encoding, signal);
   const window = await readLines(file, indexes, range);
-  const { lines, whole, firstLine, lastLine, totalLines, nextOffset, cut, wholeCut } = window;
+  const { lines, firstLine, lastLine, totalLines, cut } = window;
   if (lines.length === 0 && firstLine > 1) throw pastTheEnd(shown, window);
-  const content = whole.join("\n") + (nextOffset === null && endsWithLineFeed(file, window.encoding) ? "\n" : "");
+  const isLimited = window.stoppedBy === "bytes" || (window.stoppedBy === "lines" && limit === undefined);
+  const isForProgram = bounds === undefined && isProgram(context);
+  const part =
+    isForProgram && (isLimited || window.wholeCut.length > 0)
+      ? await readForProgram(file, indexes, { offset, limit, column, signal, showNul, shown })
+      : window;
+  const { whole, nextOffset, wholeCut } = part;
+  const content = whole.join("\n") + (nextOffset === null && endsWithLineFeed(file, part.encoding) ? "\n" : "");
   if (maxBytes !== undefined) refuseLarge(shown, Buffer.byteLength(content), maxBytes);
   const numbered = lines.map((line, i) => `${firstLine + i}\t${line}`);
   const output = {
@@ -324,25 +334,58 @@ async function readText(given: OpenFile, indexes: LineIndexes, reading: TextRead
       numbered.length > 0 ? numbered.join("\n") : "(empty file)",
       ...notices({ ...window, encoding: encoding ?? window.encoding }, context),
     ].join("\n"),
-    display: describe(shown, window),
+    display: describe(shown, part),
     details: {
       content,
       size,
       path: shown,
-      lines: lines.length,
+      lines: whole.length,
       firstLine,
-      lastLine,
-      totalLines,
+      lastLine: part.lastLine,
+      totalLines: part.totalLines,
       nextOffset,
       nextColumn: wholeCut[0]?.nextColumn,
       truncated: nextOffset !== null || wholeCut.length > 0,
       cutLines: wholeCut.length > 0 ? wholeCut : undefined,
-      encoding: encoding ?? window.encoding,
+      encoding: encoding ?? part.encoding,
     },
   };
   // Text in another encoding cannot be written back as it was read.
   if (encoding !== undefined) return { output };
+  // A program has the details, a model only what is shown.
+  if (isForProgram) {
+    const { lastLine: last, totalLines: total } = part;
+    return { output, seen: { first: firstLine, last, total, column: column ?? 1, cut: wholeCut } };
+  }
   return { output, seen: { first: firstLine, last: lastLine, total: totalLines, column: column ?? 1, cut } };
+}
+
+/** A call outside a conversation, or one that the code of a tool makes. A subagent is a model again. */
+function isProgram(context: ToolContext): boolean {
+  const { parent, caller } = callOf(context);
+  if (parent) return parent.caller.depth === caller.depth;
+  return caller.session === undefined && caller.agent === undefined;
+}
+
+/** All of the requested lines: what a model may be shown is no limit for a program. */
+async function readForProgram(
+  file: OpenFile,
+  indexes: LineIndexes,
+  {
+    shown,
+    limit = Infinity,
+    ...range
+  }: Pick<TextReading, "offset" | "limit" | "column" | "signal" | "showNul" | "shown">,
+): Promise<LineWindow> {
+  const max = MAX_PROGRAM_BYTES;
+  const window = await readLines(file, indexes, { ...range, limit, maxLineChars: max, maxBytes: max });
+  if (window.stoppedBy === "bytes" || window.cut.length > 0) {
+    throw toolError("too_large", `The requested part of ${shown} has more than ${max} bytes`, {
+      next: `Read fewer lines with offset and limit, or a range of bytes. The file has ${countOf(file.info.size, "byte")}.`,
+      data: { size: file.info.size, maxBytes: max },
+    });
+  }
+  return { ...window, whole: window.lines, wholeCut: [] };
 }
 
 function notices(window: LineWindow, context: ToolContext): string[] {
@@ -420,29 +463,29 @@ async function readPdf(file: OpenFile, shown: string, { pages }: ReadRange, cont
   }
   const document = await openPdf(bytes).catch((cause: unknown) => unreadable(shown, cause));
   try {
-    const { first, last: requested } = parsePages(pages, { total: document.pages, what: "page", max: MAX_PAGES });
+    const forProgram = isProgram(context);
+    const max = forProgram ? document.pages : MAX_PAGES;
+    const { first, last: requested } = parsePages(pages, { total: document.pages, what: "page", max });
     const parts: string[] = [];
     const maxTokens = resultTokensOf(context);
     let tokens = 0;
-    let last = requested;
+    let lastShown = first;
     for (let page = first; page <= requested; page++) {
       signal.throwIfAborted();
       const text = await document.textOf(page).catch((cause: unknown) => unreadable(shown, cause));
       tokens += estimatedTokens.count(text) + 10;
-      if (tokens > maxTokens && page > first) {
-        last = page - 1;
-        break;
-      }
+      if (tokens <= maxTokens) lastShown = page;
+      else if (page > first && !forProgram) break;
       parts.push(`--- page ${page} of ${document.pages} ---\n${text || "(no text on this page)"}`);
     }
-    const content = parts.join("\n\n");
-    const next = Math.min(document.pages, last + MAX_PAGES);
+    const content = parts.slice(0, lastShown - first + 1).join("\n\n");
+    const next = `${lastShown + 1}-${Math.min(document.pages, lastShown + MAX_PAGES)}`;
+    const last = first + parts.length - 1;
     return {
-      content:
-        last < document.pages ? `${content}\n\n[${continueBy(context, { pages: `${last + 1}-${next}` })}]` : content,
+      content: lastShown < document.pages ? `${content}\n\n[${continueBy(context, { pages: next })}]` : content,
       display: `Read ${shown}: pages ${first}-${last} of ${document.pages}`,
       details: {
-        content,
+        content: parts.join("\n\n"),
         size: bytes.length,
         path: shown,
         totalPages: document.pages,

@@ -129,7 +129,9 @@ test("the preview of an unread file is refused like the write", async () => {
 test("a file that was read in part is replaced only after the rest was read", async () => {
   const lines = Array.from({ length: 30 }, (_, index) => `line ${index + 1}\n`).join("");
   const json = JSON.stringify({ a: "x".repeat(4_000) });
-  const { at, read, write } = stage({ "lines.txt": lines, "one-line.json": json });
+  const { at, ...project } = stage({ "lines.txt": lines, "one-line.json": json });
+  const read = (input: object) => project.read(input, "s1");
+  const write = (input: object) => project.write(input, "s1");
   const refused = { error: { code: "not_read", message: expect.stringContaining("only in part") } };
   await read({ path: "lines.txt", limit: 10 });
   await read({ path: "lines.txt", offset: 21 });
@@ -146,6 +148,10 @@ test("a file that was read in part is replaced only after the rest was read", as
   await read({ path: "one-line.json", column: 2001 });
   expect(await write({ path: "one-line.json", content: "{}" })).toMatchObject({ status: "completed" });
   expect(readFileSync(at("one-line.json"), "utf8")).toBe("{}");
+
+  // A program has what `details` has: the whole text.
+  await project.read({ path: "lines.txt" });
+  expect(await project.write({ path: "lines.txt", content: "newer\n" })).toMatchObject({ status: "completed" });
 });
 
 test("the preview shows a change in a long line, and says what it leaves out or cannot show", async () => {
