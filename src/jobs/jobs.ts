@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { BoundedMap } from "../core/bounded-map.ts";
 import type { Calls } from "../calls/calls.ts";
 import type { JobContext, JobEvent, JobOutcome, JobQueue, JobWorker } from "../calls/job-queue.ts";
 import { cancelledJob, hasEnded, type Job, type JobRequest, unknownJob } from "../calls/job.ts";
@@ -47,11 +48,12 @@ export interface Jobs extends Pick<JobQueue, "get" | "list" | "counts" | "log" |
   /** The result when the job has ended; `pending` if this runtime is closed first. Rejects if the signal is aborted. */
   wait(id: string, options?: { signal?: AbortSignal }): Promise<ToolResult>;
   /**
-   * Delivers results of background calls to this context by their call ids, and every result to its `onToolCall`. Results
-   * that arrived before are delivered at once. Returns a function that stops it.
+   * Delivers results of background calls to this context by their call ids, and the result of every call of this runtime
+   * to its `onToolCall`, except of calls inside other calls. Results of background calls that arrived before are delivered
+   * at once. Returns a function that stops it.
    */
   follow(context: ResultListener): () => void;
-  /** Reports a result to every followed context, as the loop of an agent does with immediate results. */
+  /** Reports a result of another runtime to every followed context. One that was reported before is ignored. */
   processToolCallResult(result: ToolResult | undefined): void;
   /** Starts to take jobs, also those that other processes left. A runtime has one worker. */
   work(options?: WorkerOptions): Promise<JobWorker>;
@@ -66,6 +68,7 @@ interface Waiter {
 
 const DEFAULT_CONCURRENCY = 8;
 const MAX_CONCURRENCY = 1000;
+const MAX_REPORTED = 1000;
 /** Longer than any wait: a timer that only keeps the process alive. */
 const FAR_MS = 2_000_000_000;
 let workers = 0;
@@ -119,6 +122,8 @@ class JobService {
   #starting: Promise<JobWorker> | undefined;
   #worker: JobWorker | undefined;
   #unsubscribe: (() => void) | undefined;
+  /** Of the events of calls. */
+  #stops: (() => void)[] | undefined;
 
   constructor(options: JobsOptions) {
     this.#options = options;
@@ -201,6 +206,11 @@ class JobService {
 
   follow(context: ResultListener): () => void {
     this.#listen();
+    const { events } = this.#options;
+    const onEnded = ({ parentId, result }: { parentId?: string; result: ToolResult }): void => {
+      if (parentId === undefined) this.#contexts.notify(result);
+    };
+    this.#stops ??= [events.on("tool_call_completed", onEnded), events.on("tool_call_failed", onEnded)];
     const unfollow = this.#contexts.add(context);
     for (const { pending } of context.awaited?.() ?? []) {
       if (pending.kind === "job") void this.#queue.get(pending.id).then((job) => this.#joinEnded(context, job));
@@ -225,7 +235,10 @@ class JobService {
     steps.push("waiters", () => {
       for (const { job, settle } of this.#waiters) settle(stillPending(job));
     });
-    steps.push("events", () => this.#unsubscribe?.());
+    steps.push("events", () => {
+      this.#unsubscribe?.();
+      this.#stops?.forEach((stop) => stop());
+    });
     steps.push("queue", () => this.#options.ownsQueue && this.#queue.close());
     // A worker that did not start has nothing to close.
     steps.push("worker", async () => (await this.#starting?.catch(() => undefined))?.close(graceMs));
@@ -456,6 +469,8 @@ interface ResultListener {
 /** The contexts of the conversations of this process. */
 class OpenContexts {
   readonly #contexts = new Set<ResultListener>();
+  /** The latest: the loop of an agent and the events of the gate have the same results. */
+  readonly #reported = new BoundedMap<string, true>(MAX_REPORTED);
   readonly #onError: (error: unknown) => void;
 
   constructor(onError: (error: unknown) => void = () => {}) {
@@ -486,6 +501,12 @@ class OpenContexts {
   }
 
   notify(result: ToolResult, contexts: Iterable<ResultListener> = this.#contexts): void {
+    if (contexts === this.#contexts && this.#contexts.size > 0) {
+      const { callId, startedAt, completedAt } = result;
+      const key = JSON.stringify([callId, startedAt, completedAt]);
+      if (this.#reported.has(key)) return;
+      this.#reported.set(key, true);
+    }
     for (const context of contexts) this.#try(() => context.onToolCall?.(result));
   }
 

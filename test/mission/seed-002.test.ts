@@ -175,6 +175,18 @@ describe("工具执行流程图", () => {
   });
 });
 
+test("a result that comes at once reaches every context too, without a loop, and only once", async () => {
+  const haft = createTestHaft({ tools: [MySimpleTool] });
+  const received: string[] = [];
+  const stop = haft.jobs.follow({ onToolCall: ({ callId, status }) => void received.push(`${callId} ${status}`) });
+  const done = await haft.execute("my_simple_tool", { param1: "a", param2: 1 }, { id: "c1" });
+  haft.jobs.processToolCallResult(done);
+  await haft.execute("my_simple_tool", {}, { id: "c2" });
+  stop();
+  await haft.execute("my_simple_tool", { param1: "a", param2: 1 }, { id: "c3" });
+  expect(received).toEqual(["c1 completed", "c2 failed"]);
+});
+
 describe("关键实现细节", () => {
   test("2. the context tracks every definition, call and result", async () => {
     const context = new ToolCallContext();
