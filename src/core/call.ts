@@ -78,7 +78,10 @@ export interface StoredOptions {
 
 /** Options that become the id and the caller of the call, and are stored as such. */
 export interface IdentityOptions {
-  /** The provider's or the caller's id of this call; generated if omitted. */
+  /**
+   * The provider's or the caller's id of this call; generated if omitted. Repeated in a session (`caller.session`), it is the
+   * same call. Without a session it runs again, because ids are unique in one conversation only: use `idempotencyKey`.
+   */
   id?: string;
   /** On whose behalf the call is made. */
   caller?: Partial<Caller>;
