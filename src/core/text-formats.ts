@@ -38,3 +38,15 @@ export const TEXT_FORMATS = [
 ] as const;
 /** A way in which models write calls as text. */
 export type TextFormatName = (typeof TEXT_FORMATS)[number];
+
+const textInputs = new WeakSet<object>();
+
+/** Remembers an input whose values a model wrote as text: numbers in it were only guessed, and none has lost a character. */
+export function markAsText(input: object): void {
+  textInputs.add(input);
+}
+
+/** Whether `markAsText` knows this input. */
+export function isWrittenAsText(input: unknown): boolean {
+  return typeof input === "object" && input !== null && textInputs.has(input);
+}

@@ -7,12 +7,12 @@ import { pathOf, pathText, type SchemaIssue } from "../schema/schema.ts";
 
 /**
  * Repairs unambiguous mistakes at the places that the schema reports. The input is our own copy and is changed in
- * place. The caller must validate again: a repair is a guess.
+ * place. The caller must validate again: a repair is a guess. `isText`: the values were written as text.
  */
 export function repairInput(
   input: Record<string, unknown>,
   issues: readonly SchemaIssue[],
-  schema: JsonSchema,
+  { schema, isText }: { schema: JsonSchema; isText: boolean },
 ): string[] {
   const repairs: string[] = [];
   const paths = new Map(issues.map((issue) => [pathText(pathOf(issue)), pathOf(issue)]));
@@ -22,7 +22,8 @@ export function repairInput(
     const { holder, key } = target;
     const wanted = schemaAt(schema, path as readonly (string | number)[]);
     if (!wanted) continue;
-    const repaired = repair(holder[key], typesOf(schema, wanted));
+    const types = typesOf(schema, wanted);
+    const repaired = (isText && path.length === 1 && asWritten(holder[key], types)) || repair(holder[key], types);
     // An item of a list cannot be removed: the later items would move.
     if (!repaired || (repaired.absent && Array.isArray(holder))) continue;
     if (repaired.absent) delete holder[key];
@@ -47,6 +48,12 @@ function locate(input: Holder, path: readonly PropertyKey[]): { holder: Holder; 
 }
 
 type Repaired = { value: unknown; what: string; absent?: boolean };
+
+/** A number that a text format guessed, where the schema wants the text. */
+function asWritten(value: unknown, types: ReadonlySet<JsonType>): Repaired | undefined {
+  if (!types.has("string") || (typeof value !== "number" && typeof value !== "boolean")) return undefined;
+  return { value: String(value), what: `${String(value)} was read as text` };
+}
 
 function repair(value: unknown, types: ReadonlySet<JsonType>): Repaired | undefined {
   if (admitsType(types, typeOfValue(value))) return undefined;

@@ -3,6 +3,7 @@ import { findDialect, renameParameters, takesOtherNames } from "../core/definiti
 import { type ToolError, ToolValidationError } from "../core/error.ts";
 import { didYouMean } from "../core/nearest-name.ts";
 import type { Stage } from "../core/stage.ts";
+import { isWrittenAsText } from "../core/text-formats.ts";
 import { calledName } from "../core/tool-catalog.ts";
 import type { AnyTool } from "../core/tool.ts";
 import { isObject, type JsonSchema, resolveRef } from "../schema/json-schema.ts";
@@ -227,7 +228,8 @@ function judge(call: CallIn<"validate">, tool: AnyTool, judged: Judged): undefin
     noteRepairs(call, repairs.flat());
     return undefined;
   }
-  const more = repairs.length < MAX_ROUNDS ? repairInput(input, validation.issues, tool.parameters.jsonSchema) : [];
+  const rules = { schema: tool.parameters.jsonSchema, isText: isWrittenAsText(call.input) };
+  const more = repairs.length < MAX_ROUNDS ? repairInput(input, validation.issues, rules) : [];
   if (more.length === 0) throw invalid(tool, [], validation.issues);
   const again = (settled: Validation<unknown>): undefined | Promise<undefined> =>
     judge(call, tool, {
