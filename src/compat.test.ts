@@ -1,18 +1,23 @@
 import { describe, expect, test } from "vitest";
-import { createHaft, createTool, type ToolOrigin } from "haft";
+import { createHaft, createTool, ToolCallContext, type ToolOrigin } from "haft";
 import {
   AgentToolkit,
   BaseTool,
   createTool as createCompatTool,
+  type ITool,
   jsonSchemaToZod,
+  parse_tool_calls,
+  type RegistryEvent,
   type Tool,
   type ToolContext,
   ToolExecutor,
-  type ToolParameter,
+  ToolParameter,
   ToolPermission,
   ToolRegistry,
+  ToolResult,
   viewTool,
   wrapMCPTool,
+  XMLToolCallParser,
 } from "haft/compat";
 import { z } from "zod";
 
@@ -70,6 +75,142 @@ describe("the documents' registry", () => {
       ["out", "builtin", "a"],
       ["gone", "m"],
     ]);
+  });
+});
+
+describe("a tool that is registered as a plain object", () => {
+  const plain = (execute: (...args: never[]) => unknown) => ({
+    name: "send",
+    description: "Sends.",
+    parameters: z.object({ to: z.string() }),
+    execute,
+  });
+  const minified = (e: { to: string }, t: ToolContext) => `${e.to} ${t.taskId}`;
+
+  test.each([
+    ["minified", minified],
+    ["bound", minified.bind(undefined)],
+    ["with rest parameters", (...all: unknown[]) => minified(all[0] as { to: string }, all[1] as ToolContext)],
+    ["with an input that is named like an id", (id: { to: string }, context: ToolContext) => minified(id, context)],
+  ])("gets its input first: %s", async (_case, execute) => {
+    const registry = new ToolRegistry();
+    registry.register(plain(execute));
+    const sent = await new ToolExecutor(registry).execute("send", { to: "ann" }, { taskId: "t1" });
+    expect(sent).toMatchObject({ result: "ann t1" });
+  });
+
+  test.each([
+    ["by its names", async (toolCallId: string, params: { to: string }) => `${toolCallId} ${params.to}`],
+    ["by their number", (async (a: string, b: { to: string }, _c: unknown) => `${a} ${b.to}`).bind(undefined)],
+  ])("gets the id of the call first if it says so %s", async (_case, execute) => {
+    const registry = new ToolRegistry();
+    registry.register(plain(execute));
+    expect(await new ToolExecutor(registry).execute("send", { to: "ann" }, { id: "c1" })).toMatchObject({
+      result: "c1 ann",
+    });
+  });
+
+  test("may be an ITool, and every tool can be read as one", async () => {
+    const drawn: ITool = {
+      id: "greet",
+      name: "greet",
+      description: "Greets.",
+      params: z.object({ who: z.string() }),
+      async: false,
+      execute: ({ who }: { who: string }) => `Hello ${who}`,
+      toCallParams: () => ({ name: "greet", description: "Greets.", parameters: { type: "object" }, async: false }),
+    };
+    const registry = new ToolRegistry();
+    const tool: ITool = registry.register(drawn);
+    expect(await new ToolExecutor(registry).execute("greet", { who: "ann" })).toMatchObject({ result: "Hello ann" });
+    expect(createHaft({ tools: [drawn] }).tools.list()).toMatchObject([{ name: "greet", mode: "inline" }]);
+    expect(tool).toMatchObject({ id: "greet", async: false });
+    expect(tool.toCallParams()).toMatchObject({ name: "greet", parameters: { required: ["who"] } });
+  });
+
+  test("is read back with a text as its description and a schema that parses, also if Haft made it", () => {
+    const registry = new ToolRegistry();
+    registry.register(plain(minified));
+    const made = createTool({
+      name: "read",
+      description: { short: "Reads.", usageNotes: ["Gently."] },
+      kind: "readonly",
+      inputSchema: z.object({ path: z.string() }),
+      signature: ({ path }) => path,
+      rule: ({ path }) => `read(${path})`,
+      execute: ({ path }) => path,
+    });
+    registry.register(made);
+    const send = registry.get("send")!;
+    expect(`${send.description}`).toBe("Sends.");
+    expect(send.description.short).toBe("Sends.");
+    expect(send.parameters.parse({ to: "ann" })).toEqual({ to: "ann" });
+    expect(() => send.parameters.parse({})).toThrow(/validation failed/);
+    const read = registry.get("read")!;
+    expect(String(read.description)).toBe("Reads.\n\nUsage notes:\n- Gently.");
+    expect(JSON.parse(JSON.stringify(read.description))).toEqual({ short: "Reads.", usageNotes: ["Gently."] });
+    expect(read.extractSignatureContent?.({ path: "a" })).toBe("a");
+    expect(read.abstractPermissionRule?.({ path: "a" })).toBe("read(a)");
+    expect(read.params.parse({ path: "a" })).toEqual({ path: "a" });
+  });
+
+  test("that Haft made runs in the runtime of the registry, whichever of both is called", async () => {
+    const registry = new ToolRegistry();
+    const made = make("write");
+    registry.register(made);
+    const haft = createHaft({ registry, policy: { deny: ["write"] } });
+    expect(await made.execute({})).toMatchObject({ status: "failed" });
+    expect(await registry.get("write")!.execute({})).toMatchObject({ success: false });
+    expect(await haft.calls.log.recent()).toHaveLength(2);
+  });
+});
+
+describe("a tool of a server", () => {
+  test("is hidden by a tool of the same name, and back without it", async () => {
+    const registry = new ToolRegistry();
+    const seen: string[] = [];
+    registry.addListener("toolRegistered", ({ type, tool }: RegistryEvent) => void seen.push(`${type} ${tool.name}`));
+    const ofServer = make("same", "readonly", mcp);
+    registry.registerMcpTool(ofServer);
+    registry.register(make("same", "readonly"));
+    expect(registry.get("same")!.origin.type).toBe("own");
+    expect(registry.getAll().map(({ origin }) => origin.type)).toEqual(["own", "mcp"]);
+    registry.unregister("same");
+    expect(registry.get("same")!.origin.type).toBe("mcp");
+    registry.unregister("same");
+    registry.register(make("same", "readonly"));
+    registry.registerMcpTool(ofServer);
+    expect(registry.get("same")!.origin.type).toBe("own");
+    expect([registry.unregisterMcpTool("same"), registry.unregisterMcpTool("same")]).toEqual([true, false]);
+    expect(registry.getAll()).toHaveLength(1);
+    expect(seen).toEqual(["mcp same", "builtin same", "mcp same", "builtin same", "mcp same"]);
+  });
+});
+
+describe("calls as XML", () => {
+  const search = createCompatTool({
+    name: "search",
+    description: "Searches.",
+    parameters: [
+      { name: "query", type: "string", required: true },
+      { name: "max", type: "integer", required: false },
+    ],
+    execute: ({ query, max }) => ({ query, max }),
+  });
+
+  test.each(["2024", "true", "3.14", "007", "1.10"])("give a tool the text %s if it takes text", async (text) => {
+    const registry = new ToolRegistry();
+    registry.register(search);
+    createHaft({ registry });
+    const xml = `<tool_call><name>search</name><params><query><![CDATA[${text}]]></query><max>3</max></params></tool_call>`;
+    for (const [parsed] of [XMLToolCallParser.parseToolCalls(xml), parse_tool_calls(xml)]) {
+      const toolkit = registry.create_agent_toolkit("lead", ["search", "nobody"]);
+      expect(await toolkit.execute_tool(parsed!.name, parsed!.params)).toMatchObject({ data: { query: text, max: 3 } });
+    }
+  });
+
+  test("a number that a program gives for a text stays refused", async () => {
+    expect(await search.execute({ query: 2024 } as never)).toMatchObject({ failure: { code: "invalid_input" } });
   });
 });
 
@@ -295,4 +436,58 @@ test("a tool of any MCP client is wrapped, and a JSON Schema becomes a Zod schem
   expect(await haft.execute(tool!, { n: 1 })).toMatchObject({ details: { name: "add", args: { n: 1 } } });
   expect(jsonSchemaToZod(inputSchema).safeParse({ n: 1 }).success).toBe(true);
   expect(jsonSchemaToZod(inputSchema).safeParse({ n: "x" }).success).toBe(false);
+});
+
+test("a class may have the names of Python alone", async () => {
+  class Search extends BaseTool {
+    constructor() {
+      super({ name: "web_search", description: "Searches." });
+    }
+    override get_parameters() {
+      return [new ToolParameter({ name: "query", type: "string", description: "What" })];
+    }
+    override validate_params({ query }: { query?: string }) {
+      return query === "bad" ? "not this" : super.validate_params({ query });
+    }
+    async execute({ query }: { query: string }) {
+      return new ToolResult({ success: true, data: query });
+    }
+  }
+  const search = new Search();
+  expect(search.getParameters()).toEqual(search.get_parameters());
+  expect(await search.__call__({ query: "tea" })).toMatchObject({ success: true, data: "tea" });
+  expect(await search.call({ query: "bad" })).toMatchObject({ error: expect.stringContaining("not this") });
+  expect(search.validateParams({})).toBe("Missing required parameter: query");
+  expect(new ToolResult({ success: false, error: "no" }).to_dict()).toEqual({
+    success: false,
+    data: null,
+    error: "no",
+    metadata: {},
+  });
+  class Empty extends BaseTool {
+    execute() {
+      return { success: true };
+    }
+  }
+  expect(() => new Empty({ name: "empty", description: "Nothing." }).getParameters()).toThrow(/getParameters/);
+  const registry = new ToolRegistry();
+  registry.register_tool_to_library(search);
+  const toolkit = registry.create_agent_toolkit("lead", ["web_search"]);
+  expect(names(Object.values(registry.tool_library))).toEqual(["web_search"]);
+  expect(registry.agent_toolkits).toEqual({ lead: toolkit });
+  expect([toolkit.agent_name, ...Object.keys(toolkit.tools)]).toEqual(["lead", "web_search"]);
+});
+
+test("a context of calls takes `call_id`, and refuses a call without an id", async () => {
+  const context = new ToolCallContext();
+  context.setToolCalls([{ call_id: "c1", name: "read", input: {} }]);
+  const { callId, ...result } = await createHaft({ tools: [make("read", "readonly")] }).execute(
+    "read",
+    {},
+    { id: "c1" },
+  );
+  context.setToolCallResult({ ...result, call_id: callId });
+  expect(context.result("c1")).toMatchObject({ callId: "c1", details: "read" });
+  expect(context.pending()).toEqual([]);
+  expect(() => context.setToolCalls([{ name: "read", input: {} } as never])).toThrow(/callId/);
 });

@@ -138,7 +138,8 @@ type AnyConfig = ToolConfig<SchemaSource, SchemaSource, unknown>;
 
 type ToolMethods = "getFunctionDeclaration" | "toCallParams" | "build" | "execute";
 
-function finish(fields: Omit<AnyTool, ToolMethods>, body: ToolBody, view?: ResultView): AnyTool {
+/** `original`: the tool of which this is a view. It runs in the same gate. */
+function finish(fields: Omit<AnyTool, ToolMethods>, body: ToolBody, view?: ResultView, original?: AnyTool): AnyTool {
   const tool: AnyTool = {
     ...fields,
     getFunctionDeclaration: (dialect) => declarationOf(tool, dialect),
@@ -148,7 +149,7 @@ function finish(fields: Omit<AnyTool, ToolMethods>, body: ToolBody, view?: Resul
       return view ? { ...built, execute: (options) => tool.execute(params, options) } : built;
     },
     execute: (params, options) => {
-      const result = gateOf(tool).execute(tool, params, options);
+      const result = gateOf(tool, original).execute(tool, params, options);
       return view ? result.then(view) : result;
     },
   };
@@ -168,7 +169,7 @@ export function viewedTool(
 ): AnyTool {
   const body = bodyOf(tool);
   const run: ToolBody = contextOf ? (input, context) => body(input, contextOf(context)) : body;
-  return finish({ ...tool, ...extra }, run, view);
+  return finish({ ...tool, ...extra }, run, view, tool);
 }
 
 /** A copy that a host attributes to where it comes from, such as a plugin. It runs in the gate that registers it. */

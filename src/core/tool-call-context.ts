@@ -44,8 +44,9 @@ export class ToolCallContext {
     for (const definition of definitions) this.#definitions.set(definition.name, definition);
   }
 
-  /** Adds the calls of a model's turn. Throws if an id is in use. */
-  setToolCalls(calls: readonly ToolCallParams[]): void {
+  /** Adds the calls of a model's turn; `call_id` is accepted for `callId`. Throws if an id is missing or in use. */
+  setToolCalls(given: readonly WithCallId<ToolCallParams>[]): void {
+    const calls = given.map(named);
     const ids = new Set<string>();
     for (const { callId } of calls) {
       if (this.#calls.has(callId) || ids.has(callId)) {
@@ -58,9 +59,10 @@ export class ToolCallContext {
 
   /**
    * A pending result leaves the call pending; after the final one it is ignored. Throws for an unknown id
-   * or a second final result.
+   * or a second final result. `call_id` is accepted for `callId`.
    */
-  setToolCallResult(result: ToolResult): void {
+  setToolCallResult(given: WithCallId<ToolResult>): void {
+    const result = named(given);
     if (!this.#calls.has(result.callId)) {
       throw new RangeError(`There is no call "${result.callId}" for this result.`);
     }
@@ -130,6 +132,18 @@ export class ToolCallContext {
       toolResults: [...this.toolResults],
     };
   }
+}
+
+/** With the id under either name. */
+type WithCallId<T extends { callId: string }> =
+  | T
+  | (T extends unknown ? Omit<T, "callId"> & { callId?: undefined; call_id: string } : never);
+
+function named<T extends { callId: string }>(given: WithCallId<T>): T {
+  if (typeof given.callId === "string") return given;
+  const { call_id: callId, ...rest } = given as { call_id?: string };
+  if (typeof callId !== "string") throw new TypeError("A call and its result need a `callId`.");
+  return { ...rest, callId } as unknown as T;
 }
 
 function stateOf(awaited: PendingResult | undefined): string {

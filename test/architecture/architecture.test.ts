@@ -30,7 +30,8 @@ const PLACES: readonly Place[] = [
   { place: "agent.ts", layer: 5, mayImport: ["below", "runtime.ts", "capabilities"], builtins: "harmless" },
   { place: "formats.ts", layer: 5, mayImport: ["below"], builtins: "harmless" },
   { place: "index.ts", layer: 5, mayImport: ["below", "runtime.ts"], builtins: "harmless" },
-  { place: "compat.ts", layer: 5, mayImport: ["below", "runtime.ts", "index.ts"], builtins: "harmless" },
+  { place: "compat.ts", layer: 5, mayImport: ["below", "runtime.ts", "compat"], builtins: "harmless" },
+  { place: "compat", layer: 5, mayImport: ["below"], builtins: "none" },
   { place: "testing", layer: 5, mayImport: ["below", "runtime.ts"], builtins: "all" },
   { place: "haft.ts", layer: 5, mayImport: ["below", "types of workspace.ts"], builtins: "none" },
   {

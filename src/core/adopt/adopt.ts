@@ -16,7 +16,7 @@ import {
   openAIAgentsTool,
   tanStackTool,
 } from "./framework-tools.ts";
-import { agentTool, baseTool, haftTool } from "./plain-tools.ts";
+import { agentTool, baseTool, haftTool, isNamedPlainTool, takesCallId } from "./plain-tools.ts";
 
 export type { AdoptOptions } from "./convention.ts";
 
@@ -77,6 +77,17 @@ export function adopt(tool: Registrable | ForeignTool, options: AdoptOptions = {
     throw new TypeError(`"${tool.name}" is already a Haft tool. Set its options in createTool.`);
   }
   return createTool(adoptedConfig(tool, options));
+}
+
+/**
+ * As `adopt`, for a caller whose type says that plain objects get their input first: only an id of a call among its parameters
+ * means an AgentTool.
+ */
+export function adoptInputFirst(tool: Registrable | ForeignTool): AnyTool {
+  if (isTool(tool)) return tool;
+  const isPlain = ![...MARKED.values()].some((convention) => convention.fits(tool as unknown as Fields));
+  if (!isPlain || !isNamedPlainTool(tool as unknown as Fields)) return adopt(tool);
+  return adopt(tool, { as: takesCallId(tool as unknown as Fields) ? "agent-tool" : "haft" });
 }
 
 function adoptedConfig(tool: unknown, options: AdoptOptions): ToolConfig<SchemaSource, SchemaSource, unknown> {

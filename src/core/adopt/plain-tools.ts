@@ -25,6 +25,7 @@ const SYNONYMS = [
   "validateParams",
   "validate_params",
   "getFunctionDeclaration",
+  "toCallParams",
   "build",
 ];
 const PLAIN_KEYS: ReadonlySet<string> = new Set([...CONFIG_KEYS, ...SYNONYMS]);
@@ -48,6 +49,7 @@ const INPUT_FIRST_KEYS = [
   "async",
   "isReadOnly",
   "getFunctionDeclaration",
+  "toCallParams",
 ];
 /** `run(input, context)` or `execute(params, context)`. */
 export const haftTool: Convention = {
@@ -115,8 +117,8 @@ function isPlain(tool: Fields): boolean {
 }
 
 function toConfig(members: Fields, options: AdoptOptions): AdoptedConfig {
-  const { needsApproval, requireApproval, isReadOnly, getFunctionDeclaration, build: _build, ...others } = members;
-  const { validateParams, validate_params, ...rest } = others;
+  const { needsApproval, requireApproval, isReadOnly, getFunctionDeclaration, ...others } = members;
+  const { validateParams, validate_params, toCallParams, build: _build, ...rest } = others;
   const shared = rest as Fields as unknown as AdoptedConfig;
   const name = options.name ?? shared.name ?? shared.id;
   const asked = needsApproval === null ? undefined : approvalSetting(needsApproval);
@@ -124,7 +126,7 @@ function toConfig(members: Fields, options: AdoptOptions): AdoptedConfig {
     ...shared,
     name,
     kind: kindOf(shared.kind, isReadOnly, options),
-    parameters: parametersOf(shared, getFunctionDeclaration),
+    parameters: parametersOf(shared, getFunctionDeclaration ?? toCallParams),
     inputSchema: undefined,
     schema: undefined,
     params: undefined,
@@ -153,6 +155,21 @@ function hasNameAndCode(tool: Fields): boolean {
 function isBaseTool(tool: Fields): boolean {
   return (isFunction(tool["getParameters"]) || isFunction(tool["get_parameters"])) && isFunction(tool["execute"]);
 }
+
+/** A plain object with a name and code, and no list of parameters as a method. */
+export function isNamedPlainTool(tool: Fields): boolean {
+  return hasNameAndCode(tool) && !isBaseTool(tool);
+}
+
+/** Whether `execute` certainly takes the id of the call first: by a name that no input has, or by the number of its parameters. */
+export function takesCallId({ execute, run }: Fields): boolean {
+  if (!isFunction(execute) || isFunction(run)) return false;
+  if (execute.length > MAX_PARAMETERS) return meaningOf(execute) !== "input first";
+  return /^_*(?:tool)?_?call_?id\b/i.test(parametersOfCode(execute)?.[0] ?? "");
+}
+
+/** Of `execute(input, context)`. An AgentTool has up to four. */
+const MAX_PARAMETERS = 2;
 
 /** What the first argument of `execute` is. Undefined if neither its parameters nor the tool's keys show it. */
 function readExecute(tool: Fields): "input first" | "call id first" | undefined {

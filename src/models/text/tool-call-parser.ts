@@ -2,7 +2,7 @@ import { nextCallId } from "../../core/call.ts";
 import type { ToolFailure } from "../../core/error.ts";
 import { CallRecorder } from "./call-recorder.ts";
 import { explainMalformed } from "./format-table.ts";
-import type { TextFormatName } from "../../core/text-formats.ts";
+import { markAsText, type TextFormatName } from "../../core/text-formats.ts";
 import { readText, type TextReader } from "./read-text.ts";
 import { createToolTable, type ToolLike } from "./text-format.ts";
 import { type Reading, Source } from "./text-source.ts";
@@ -136,6 +136,7 @@ export class TextParser implements ToolCallParser {
     else if (event.type === "reasoning") result.reasoning += event.text;
     else if (event.type === "call_completed" || event.type === "call_failed") {
       const { call } = event;
+      if (call.format === "xml") markAsText(call.input);
       result.calls.push(call);
       for (const repair of call.repairs ?? []) this.#warn(`${call.name || "a call"}: ${repair}`);
     }
@@ -250,23 +251,3 @@ export interface ParsedText {
   /** For the model: every repair, and what else it should do differently next time. */
   warnings: string[];
 }
-
-/** A call as the documents' parser gives it. */
-export interface XMLToolCall {
-  /** Of the tool. */
-  name: string;
-  /** For the tool. */
-  params: Record<string, unknown>;
-  /** The original text of the call. */
-  rawText: string;
-  /** Why the call cannot be run. */
-  failure?: ToolFailure;
-}
-
-/** Parses calls in the format `<tool_call><name>…</name><params>…</params></tool_call>` only. */
-export const XMLToolCallParser = Object.freeze({
-  parseToolCalls(text: string, options: Omit<ToolCallParserOptions, "format"> = {}): XMLToolCall[] {
-    const { calls } = parseToolCalls(text, { ...options, format: "xml" });
-    return calls.map(({ name, input, rawText, failure }) => ({ name, params: input, rawText, failure }));
-  },
-});

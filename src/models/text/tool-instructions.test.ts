@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
-import { writeToolInstructions, ToolPromptGenerator } from "./tool-instructions.ts";
+import { ToolPromptGenerator } from "../../compat/text-calls.ts";
+import { writeToolInstructions } from "./tool-instructions.ts";
 import { TEXT_FORMATS } from "../../core/text-formats.ts";
 import { parseToolCalls } from "./tool-call-parser.ts";
 

@@ -4,7 +4,7 @@ import { propertiesOf, typesOf } from "../../schema/schema-properties.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { exampleInput, INPUT_FORM } from "./example-input.ts";
 import { textFormat } from "./format-table.ts";
-import { formatToolResult, rememberPrompt } from "./format-tool-result.ts";
+import { rememberPrompt } from "./format-tool-result.ts";
 import type { TextFormatName } from "../../core/text-formats.ts";
 import type { ToolLike } from "./text-format.ts";
 
@@ -81,6 +81,3 @@ function plain(value: unknown): string {
 function indented(text: string): string {
   return text.replaceAll("\n", "\n    ");
 }
-
-/** Both prompt texts for a model without function calling: the tool instructions and the tool results. */
-export const ToolPromptGenerator = Object.freeze({ generateToolInstruction: writeToolInstructions, formatToolResult });

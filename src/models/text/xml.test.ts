@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { callsOf, readEveryWay } from "./read-every-way.fixture.ts";
-import { XMLToolCallParser } from "./tool-call-parser.ts";
+import { XMLToolCallParser } from "../../compat/text-calls.ts";
 
 const TOOLS = [
   {
