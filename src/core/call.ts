@@ -307,6 +307,8 @@ export interface Call {
   readonly parent: Call | undefined;
   /** Set if the call was permitted before and runs now. */
   readonly secondPass: SecondPass | undefined;
+  /** Whether its input was stored: it has the tool's own parameters, whatever the requested name. */
+  readonly isStored: boolean;
   /** Set if a person has answered the question about this call in another program. */
   readonly answer: GivenAnswer | undefined;
   /** Set if the call must not open a question: the failure if a person must be asked. */

@@ -30,6 +30,8 @@ export interface CallBinding {
   isChecked?: boolean;
   /** The call was permitted before and answered `pending`. */
   secondPass?: SecondPass;
+  /** The input comes from a stored call, so it has the tool's own parameters. */
+  isStored?: boolean;
   /** The call does not run: it is recorded and answered with this. */
   refusal?: ToolError;
   /** Called once the call is permitted. It goes on when the promise resolves. */

@@ -16,6 +16,30 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/**
+ * The text without commas before a closing bracket, or undefined if it has none. A comma that follows no value stays, so
+ * that `[,]` is not read as an empty list.
+ */
+export function withoutTrailingCommas(text: string): string | undefined {
+  let kept = "";
+  let from = 0;
+  let comma = -1;
+  let before = OPEN_OBJECT;
+  for (let i = 0; i < text.length; i++) {
+    const first = text.charCodeAt(i);
+    if (first === SPACE || first === LINE_FEED || first === RETURN || first === TAB) continue;
+    if ((first === CLOSE_OBJECT || first === CLOSE_LIST) && comma !== -1) {
+      kept += text.slice(from, comma);
+      from = comma + 1;
+    }
+    const followsValue = before !== OPEN_OBJECT && before !== OPEN_LIST && before !== COMMA && before !== COLON;
+    comma = first === COMMA && followsValue ? i : -1;
+    before = first;
+    if (first === QUOTE) i = endOfString(text, i) - 1;
+  }
+  return from === 0 ? undefined : kept + text.slice(from);
+}
+
 function notJson(why: string): ToolError {
   return toolError("invalid_input", `Parameter validation failed: the input is not valid JSON (${why})`, {
     next: "Send one JSON object, without text around it.",
@@ -67,6 +91,10 @@ function endOfNumber(text: string, start: number): number {
   return end;
 }
 
+const TAB = 0x09;
+const LINE_FEED = 0x0a;
+const RETURN = 0x0d;
+const SPACE = 0x20;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const MINUS = 0x2d;

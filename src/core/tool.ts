@@ -177,7 +177,7 @@ export interface Tool<Input = unknown, Details = unknown, Raw = Input, Host = un
   /**
    * Replaces parameters of other clients by the tool's own, in the input itself, before validation. `calledAs` is the name
    * that was called. The gate records `repairs` and refuses the call if there are `problems`. An input that was converted
-   * may come again, so it must stay as it is.
+   * may come again, under the tool's own name, so it must stay as it is then.
    */
   convertInput?(
     input: Record<string, unknown>,

@@ -129,6 +129,10 @@ export class GateCall implements Call {
     return this.#binding?.secondPass;
   }
 
+  get isStored(): boolean {
+    return this.#binding?.isStored === true || this.secondPass !== undefined;
+  }
+
   get answer(): GivenAnswer | undefined {
     return this.#binding?.answer;
   }

@@ -1,9 +1,17 @@
-import { type Call, note } from "../core/call.ts";
+import type { Call } from "../core/call.ts";
 import { ToolError } from "../core/error.ts";
-import { INPUT_LIMITS, notAccepted, parseJson, tooLarge } from "../core/parse-json.ts";
+import { INPUT_LIMITS, notAccepted, parseJson, tooLarge, withoutTrailingCommas } from "../core/parse-json.ts";
+import { calledName } from "../core/tool-catalog.ts";
+import type { AnyTool } from "../core/tool.ts";
 import { isObject, type JsonSchema, type JsonType } from "../schema/json-schema.ts";
-import { admitsType, schemaAt, typeOfValue, typesOf } from "../schema/schema-properties.ts";
+import { admitsType, partsOf, propertiesOf, schemaAt, typeOfValue, typesOf } from "../schema/schema-properties.ts";
 import { pathOf, pathText, type SchemaIssue } from "../schema/schema.ts";
+
+/** One way to read an input: our own copy of it, and the repairs that led to it. */
+export interface Reading {
+  input: Record<string, unknown>;
+  repairs: string[];
+}
 
 /**
  * Repairs unambiguous mistakes at the places that the schema reports. The input is our own copy and is changed in
@@ -23,7 +31,8 @@ export function repairInput(
     const wanted = schemaAt(schema, path as readonly (string | number)[]);
     if (!wanted) continue;
     const types = typesOf(schema, wanted);
-    const repaired = (isText && path.length === 1 && asWritten(holder[key], types)) || repair(holder[key], types);
+    const written = isText && path.length === 1 ? asWritten(holder[key], types) : undefined;
+    const repaired = written ?? repair(holder[key], types) ?? repairCase(holder[key], schema, wanted);
     // An item of a list cannot be removed: the later items would move.
     if (!repaired || (repaired.absent && Array.isArray(holder))) continue;
     if (repaired.absent) delete holder[key];
@@ -31,6 +40,100 @@ export function repairInput(
     repairs.push(`${pathKey}: ${repaired.what}`);
   }
   return repairs;
+}
+
+/** A parameter that the schema does not declare. */
+export interface UnknownParameter {
+  path: readonly PropertyKey[];
+  /** The parameters that are declared there. */
+  known: readonly string[];
+}
+
+/**
+ * Renames parameters that differ from exactly one declared one in case or in how words are separated. All or none, and
+ * none if two parameters would get the same name. `canonical` has the parameters that aliases of the tool mean.
+ */
+export function repairKeys(
+  input: Record<string, unknown>,
+  unknown: readonly UnknownParameter[],
+  canonical: ReadonlyMap<string, string> = new Map(),
+): string[] {
+  const renames: { holder: Holder; from: string; to: string; at: string }[] = [];
+  for (const { path, known } of unknown) {
+    const holder = locate(input, path)?.holder;
+    const from = String(path.at(-1));
+    const alike = [...known, ...canonical.keys()].filter((name) => isAlike(name, from));
+    const meant = new Set(alike.map((name) => (known.includes(name) ? name : (canonical.get(name) ?? name))));
+    const [to] = meant;
+    const isTaken = (name: string): boolean => renames.some((other) => other.holder === holder && other.to === name);
+    if (!holder || to === undefined || meant.size > 1 || Object.hasOwn(holder, to) || isTaken(to)) return [];
+    renames.push({ holder, from, to, at: pathText(path) });
+  }
+  for (const { holder, from, to } of renames) {
+    holder[to] = holder[from];
+    delete holder[from];
+  }
+  return renames.map(({ at, to }) => `${at}: read as "${to}"`);
+}
+
+/** Whether two names differ only in case, or in how they separate words: `old_string`, `oldString`, `Old-String`. */
+function isAlike(left: string, right: string): boolean {
+  return left.toLowerCase() === right.toLowerCase() || words(left) === words(right);
+}
+
+function words(name: string): string {
+  return name
+    .replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, "_")
+    .replaceAll(/[\s-]/g, "_")
+    .toLowerCase();
+}
+
+/** What models put around the parameters: the field of a call that has them, or the keyword of the schema. */
+const WRAPPERS: readonly string[] = ["arguments", "args", "input", "parameters", "params", "properties"];
+/** What a whole call has beside its name and its parameters. */
+const BESIDE: readonly string[] = ["name", "type", "id", "call_id"];
+
+/**
+ * What an input has in one wrapper: `{"arguments": {…}}`, `{"read": {…}}`, `{"name": "read", "arguments": {…}}`. Undefined
+ * if it has none, if a key of it may be a parameter of the tool, or if it names another tool. The caller must validate it.
+ */
+export function unwrapInput(tool: AnyTool, { input, repairs }: Reading): Reading | undefined {
+  const keys = Object.keys(input);
+  const isCall = Object.hasOwn(input, "name");
+  const isSchema = input["type"] === "object" && Object.hasOwn(input, "properties");
+  const wrappers = keys.filter((key) => !(isCall && BESIDE.includes(key)) && !(isSchema && key === "type"));
+  const [wrapper] = wrappers;
+  if (wrapper === undefined || wrappers.length > 1 || (isCall && !namesTool(tool, input["name"]))) return undefined;
+  if (!WRAPPERS.includes(wrapper) && !namesTool(tool, wrapper)) return undefined;
+  if (keys.some((key) => isParameter(tool, key, key === wrapper))) return undefined;
+  const inner = innerObject(input[wrapper]);
+  return inner && { input: inner, repairs: [...repairs, `${wrapper}: read as the input itself`] };
+}
+
+/** Also an alias of a parameter; but one of a text cannot have what a wrapper has. */
+function isParameter(tool: AnyTool, key: string, isWrapper: boolean): boolean {
+  const schema = tool.parameters.jsonSchema;
+  const declared = propertiesOf(schema, schema);
+  if ([...declared.keys()].some((name) => isAlike(name, key))) return true;
+  const property = declared.get(tool.parameterAliases.get(key) ?? "");
+  if (!property) return false;
+  const types = typesOf(schema, property);
+  return !isWrapper || types.has("object") || types.has("array");
+}
+
+function namesTool(tool: AnyTool, name: unknown): boolean {
+  return typeof name === "string" && (isAlike(name, tool.name) || calledName(tool, name) !== tool.name);
+}
+
+function innerObject(value: unknown): Record<string, unknown> | undefined {
+  if (isObject(value)) return value;
+  if (Array.isArray(value)) return value.length === 1 ? innerObject(value[0]) : undefined;
+  if (typeof value !== "string" || !value.trim().startsWith("{")) return undefined;
+  try {
+    return objectOf(copyInput(parseLeniently(value, [])));
+  } catch {
+    return undefined;
+  }
 }
 
 type Holder = Record<PropertyKey, unknown>;
@@ -64,10 +167,24 @@ function repair(value: unknown, types: ReadonlySet<JsonType>): Repaired | undefi
     // The beginning of a truncated list is not its only item.
     if (/^\s*[[{]/.test(value)) return undefined;
   }
-  if (types.has("array") && !Array.isArray(value)) {
+  // "a, b" may be one item or two.
+  const isListed = typeof value === "string" && /[,\n]/.test(value.replaceAll(/\{[^{}]*\}/g, ""));
+  if (types.has("array") && !Array.isArray(value) && !isListed) {
     return { value: [value], what: "a single value was read as a list of one" };
   }
   return undefined;
+}
+
+/** A value that differs from exactly one of the listed ones, in case or in how words are separated. */
+function repairCase(value: unknown, root: JsonSchema, wanted: JsonSchema): Repaired | undefined {
+  if (typeof value !== "string") return undefined;
+  const listed = new Set<string>();
+  for (const part of partsOf(root, wanted)) {
+    for (const choice of [part["const"], part["enum"]].flat()) if (typeof choice === "string") listed.add(choice);
+  }
+  const [meant, ...others] = [...listed].filter((choice) => isAlike(choice, value));
+  if (meant === undefined || others.length > 0 || meant === value) return undefined;
+  return { value: meant, what: `${JSON.stringify(value.slice(0, 40))} was read as ${JSON.stringify(meant)}` };
 }
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
@@ -86,7 +203,7 @@ function repairText(value: string, types: ReadonlySet<JsonType>): Repaired | und
   }
   if ((types.has("object") && text.startsWith("{")) || (types.has("array") && text.startsWith("["))) {
     try {
-      return { value: copyInput(parseJson(text)), what: "JSON that was encoded twice was decoded" };
+      return { value: copyInput(parseLeniently(text, [])), what: "JSON that was encoded twice was decoded" };
     } catch {
       return undefined;
     }
@@ -95,19 +212,33 @@ function repairText(value: string, types: ReadonlySet<JsonType>): Repaired | und
 }
 
 /** Copies an input, text or data, into a bounded object. */
-export function acceptInput(call: Call): Record<string, unknown> {
-  const { input } = call;
-  return objectOf(copyInput(typeof input === "string" ? parseInput(call, input) : input));
+export function acceptInput({ input }: Call): Reading {
+  const repairs: string[] = [];
+  const value = copyInput(typeof input === "string" ? parseInput(input, repairs) : input);
+  // An input is always an object, so these are unambiguous.
+  if (!Array.isArray(value) || value.length !== 1 || !isObject(value[0])) return { input: objectOf(value), repairs };
+  return { input: value[0], repairs: [...repairs, "the list around the input was removed"] };
 }
 
-function parseInput(call: Call, text: string): unknown {
+function parseInput(text: string, repairs: string[]): unknown {
   // Models send this for a tool without parameters.
   if (text.trim() === "") return {};
-  const parsed = parseJson(text);
+  const parsed = parseLeniently(text, repairs);
   if (typeof parsed !== "string") return parsed;
-  // An input is always an object, so this is unambiguous.
-  note(call, "repairs", ["the input was JSON encoded twice"]);
-  return parseJson(parsed);
+  repairs.push("the input was JSON encoded twice");
+  return parseLeniently(parsed, repairs);
+}
+
+function parseLeniently(text: string, repairs: string[]): unknown {
+  try {
+    return parseJson(text);
+  } catch (thrown) {
+    const repaired = withoutTrailingCommas(text);
+    if (repaired === undefined) throw thrown;
+    const parsed = parseJson(repaired);
+    repairs.push("a trailing comma was removed from the JSON");
+    return parsed;
+  }
 }
 
 function objectOf(value: unknown): Record<string, unknown> {

@@ -10,7 +10,14 @@ import { isObject, type JsonSchema, resolveRef } from "../schema/json-schema.ts"
 import { admitsUnknown, itemAt, propertiesOf, typesOf } from "../schema/schema-properties.ts";
 import { formatIssues, pathText, type SchemaIssue, type Validation } from "../schema/schema.ts";
 import { isUnknownProperty } from "../schema/validation-messages.ts";
-import { acceptInput, repairInput } from "./repair-input.ts";
+import {
+  acceptInput,
+  type Reading,
+  repairInput,
+  repairKeys,
+  type UnknownParameter,
+  unwrapInput,
+} from "./repair-input.ts";
 
 /** Max depth of nested unions; deeper ones are not narrowed. */
 const MAX_DEPTH = 8;
@@ -50,27 +57,24 @@ interface KnownKeys {
  */
 class UnknownParameters {
   readonly #root: JsonSchema;
-  readonly #otherNames: readonly string[];
   /** Weak: the schema of list items may be a new object each time. */
   readonly #known = new WeakMap<JsonSchema, KnownKeys>();
   /** Set if every input has the same parameters. */
   readonly #top: KnownKeys | undefined;
 
-  /** `otherNames`: aliases of parameters. */
-  constructor(root: JsonSchema, otherNames: Iterable<string> = []) {
+  constructor(root: JsonSchema) {
     this.#root = root;
-    this.#otherNames = [...otherNames];
     this.#top = root["anyOf"] || root["oneOf"] || root["$ref"] ? undefined : this.#keysOf(root);
   }
 
-  find(input: Record<string, unknown>): string[] | undefined {
+  find(input: Record<string, unknown>): UnknownParameter[] | undefined {
     const { properties, isOpen } = this.#top ?? this.#keysOf(narrowUnion(this.#root, this.#root, input));
-    let found: string[] | undefined;
+    let found: UnknownParameter[] | undefined;
     for (const key in input) {
       const schema = properties.get(key);
       const value = input[key];
       if (!schema) {
-        if (!isOpen) found = add(found, [key], properties, this.#otherNames);
+        if (!isOpen) found = add(found, [key], properties);
       } else if (typeof value === "object" && value !== null) {
         found = this.#findIn(value, schema, [key], found);
       }
@@ -93,7 +97,12 @@ class UnknownParameters {
     }
   }
 
-  #findIn(value: object, schema: JsonSchema, path: PropertyKey[], before: string[] | undefined): string[] | undefined {
+  #findIn(
+    value: object,
+    schema: JsonSchema,
+    path: PropertyKey[],
+    before: UnknownParameter[] | undefined,
+  ): UnknownParameter[] | undefined {
     let found = before;
     if (Array.isArray(value)) {
       for (const [i, element] of value.entries()) {
@@ -144,22 +153,25 @@ const MAX_FOUND = 20;
 const MAX_NAME_LENGTH = 100;
 
 function add(
-  found: string[] = [],
+  found: UnknownParameter[] = [],
   path: PropertyKey[],
   known: ReadonlyMap<string, JsonSchema>,
-  otherNames: readonly string[] = [],
-): string[] {
-  if (found.length < MAX_FOUND) found.push(unknownParameter(path, [...known.keys()], otherNames));
-  else if (found.length === MAX_FOUND) found.push("There are more unknown parameters.");
+): UnknownParameter[] {
+  if (found.length <= MAX_FOUND) found.push({ path, known: [...known.keys()] });
   return found;
 }
 
-function unknownParameter(path: readonly PropertyKey[], all: readonly string[], others: readonly string[]): string {
-  const shown = path.map((part) => (typeof part === "string" ? part.slice(0, MAX_NAME_LENGTH) : part));
-  const hint =
-    didYouMean(String(path.at(-1)), [...all, ...others]) ??
-    (all.length > 0 ? `Known parameters: ${all.join(", ")}.` : "There are no parameters here.");
-  return `${pathText(shown)}: unknown parameter. ${hint}`;
+/** One line for each, with the nearest names. */
+function describeUnknown(tool: AnyTool, unknown: readonly UnknownParameter[] = []): string[] {
+  const lines = unknown.slice(0, MAX_FOUND).map(({ path, known }) => {
+    const shown = path.map((part) => (typeof part === "string" ? part.slice(0, MAX_NAME_LENGTH) : part));
+    const others = path.length === 1 ? tool.parameterAliases.keys() : [];
+    const hint =
+      didYouMean(String(path.at(-1)), [...known, ...others]) ??
+      (known.length > 0 ? `Known parameters: ${known.join(", ")}.` : "There are no parameters here.");
+    return `${pathText(shown)}: unknown parameter. ${hint}`;
+  });
+  return unknown.length > MAX_FOUND ? [...lines, "There are more unknown parameters."] : lines;
 }
 
 const unknownParameters = new WeakMap<AnyTool, UnknownParameters>();
@@ -171,32 +183,30 @@ export function validate(): Stage {
     compile(tool) {
       return { enter: takesOtherNames(tool) ? this.enter : flatEnter(tool, this.enter!) };
     },
-    enter(call) {
-      const tool = toolOf(call);
-      const input = acceptInput(call);
-      if (takesOtherNames(tool)) acceptNames(call, tool, input);
-      return check(call, tool, input, unknownOf(tool).find(input));
-    },
+    enter: (call) => read(call, toolOf(call), acceptInput(call)),
   };
 }
 
-function check(
+/** Checks one reading of the input, after names of other clients were replaced by the tool's own. */
+function read(
   call: CallIn<"validate">,
   tool: AnyTool,
-  input: Record<string, unknown>,
-  unknown: string[] | undefined,
+  reading: Reading,
+  { wrappers, rounds } = { wrappers: 0, rounds: 0 },
 ): undefined | Promise<undefined> {
-  const validation = tool.parameters.validate(input);
+  const problems = takesOtherNames(tool) ? acceptNames(call, tool, reading) : [];
+  return check(call, tool, { ...reading, problems, unknown: unknownOf(tool).find(reading.input), rounds, wrappers });
+}
+
+function check(call: CallIn<"validate">, tool: AnyTool, checked: Checked): undefined | Promise<undefined> {
+  const validation = tool.parameters.validate(checked.input);
   if (validation instanceof Promise) {
     return abortable(
       call,
-      validation.then((settled) => judge(call, tool, { input, unknown, validation: settled, repairs: [] })),
+      validation.then((settled) => judge(call, tool, checked, settled)),
     );
   }
-  if (validation.issues || unknown) return judge(call, tool, { input, unknown, validation, repairs: [] });
-  call.accepted = input;
-  call.input = validation.value;
-  return undefined;
+  return judge(call, tool, checked, validation);
 }
 
 /** As `enter`, but with one pass over the input if it is what most are: known parameters with texts and numbers. */
@@ -204,70 +214,101 @@ function flatEnter(tool: AnyTool, enter: NonNullable<Stage["enter"]>): NonNullab
   const known = unknownOf(tool);
   return (call) => {
     const input = known.copyFlat(call.input);
-    return input ? check(call, tool, input, undefined) : enter(call);
+    return input ? check(call, tool, { input, ...UNREPAIRED }) : enter(call);
   };
 }
 
 /** A repair may reveal the next mistake: a list that was encoded twice, then numbers in it that are text. */
 const MAX_ROUNDS = 3;
 
-interface Judged {
-  input: Record<string, unknown>;
-  unknown: string[] | undefined;
-  validation: Validation<unknown>;
-  /** The repairs so far. */
-  repairs: readonly string[][];
+interface Checked extends Reading {
+  /** Parameters of other clients that cannot be used. */
+  problems: readonly string[];
+  unknown: readonly UnknownParameter[] | undefined;
+  rounds: number;
+  /** How many wrappers were removed. */
+  wrappers: number;
 }
 
-function judge(call: CallIn<"validate">, tool: AnyTool, judged: Judged): undefined | Promise<undefined> {
-  const { input, unknown, validation, repairs } = judged;
-  if (unknown) throw invalid(tool, unknown, validation.issues ?? []);
-  if (!validation.issues) {
+const UNREPAIRED = { repairs: [], problems: [], unknown: undefined, rounds: 0, wrappers: 0 };
+
+function judge(
+  call: CallIn<"validate">,
+  tool: AnyTool,
+  checked: Checked,
+  validation: Validation<unknown>,
+): undefined | Promise<undefined> {
+  const { input, repairs, problems, unknown, rounds, wrappers } = checked;
+  if (!validation.issues && !unknown && problems.length === 0) {
     call.accepted = input;
     call.input = validation.value;
-    noteRepairs(call, repairs.flat());
+    if (repairs.length > 0) note(call, "repairs", repairs);
     return undefined;
   }
+  const inner = wrappers < MAX_WRAPPERS ? unwrapAgain(call, tool, wrappers + 1) : undefined;
+  if (inner) return read(call, tool, inner, { wrappers: wrappers + 1, rounds: 0 });
+  const isLast = problems.length > 0 || rounds >= MAX_ROUNDS;
+  const next = { wrappers, rounds: rounds + 1 };
+  const renamed = isLast ? undefined : renameParametersSent(call, tool, checked);
+  if (renamed) return read(call, tool, renamed, next);
+  const more = isLast ? [] : repairValues(call, tool, checked, validation);
+  if (more.length === 0) throw invalid(tool, checked, validation.issues ?? []);
+  const unknownNow = unknownOf(tool).find(input);
+  return check(call, tool, { input, repairs: [...repairs, ...more], problems, unknown: unknownNow, ...next });
+}
+
+/** The input as it was sent, with its own names: what other names mean depends on them, so all are read again. */
+function renameParametersSent(call: Call, tool: AnyTool, { unknown = [], wrappers }: Checked): Reading | undefined {
+  const top = unknown.filter(({ path }) => path.length === 1);
+  const sent = top.length > 0 ? unwrapAgain(call, tool, wrappers) : undefined;
+  const renames = sent ? repairKeys(sent.input, top, tool.parameterAliases) : [];
+  return sent && renames.length > 0 ? { input: sent.input, repairs: [...sent.repairs, ...renames] } : undefined;
+}
+
+/** Names inside values first: only then is it known what the others must be. */
+function repairValues(
+  call: Call,
+  tool: AnyTool,
+  { input, unknown }: Checked,
+  { issues = [] }: Validation<unknown>,
+): string[] {
   const rules = { schema: tool.parameters.jsonSchema, isText: isWrittenAsText(call.input) };
-  const more = repairs.length < MAX_ROUNDS ? repairInput(input, validation.issues, rules) : [];
-  if (more.length === 0) throw invalid(tool, [], validation.issues);
-  const again = (settled: Validation<unknown>): undefined | Promise<undefined> =>
-    judge(call, tool, {
-      input,
-      unknown: unknownOf(tool).find(input),
-      validation: settled,
-      repairs: [...repairs, more],
-    });
-  const revalidation = tool.parameters.validate(input);
-  return revalidation instanceof Promise ? abortable(call, revalidation.then(again)) : again(revalidation);
+  if (!unknown) return repairInput(input, issues, rules);
+  return unknown.every(({ path }) => path.length > 1) ? repairKeys(input, unknown) : [];
 }
 
-function noteRepairs(call: Call, repairs: readonly string[]): void {
-  if (repairs.length > 0) note(call, "repairs", [...((call.facts?.["repairs"] as string[]) ?? []), ...repairs]);
+/** A list of one, with a call in it, whose arguments are wrapped again. */
+const MAX_WRAPPERS = 3;
+
+/** The input as it was sent, without its outermost wrappers. A new copy: a reading that failed may have changed its own. */
+function unwrapAgain(call: Call, tool: AnyTool, wrappers: number): Reading | undefined {
+  let reading: Reading | undefined = acceptInput(call);
+  for (let i = 0; i < wrappers && reading; i++) reading = unwrapInput(tool, reading);
+  return reading;
 }
 
-function acceptNames(call: CallIn<"validate">, tool: AnyTool, input: Record<string, unknown>): void {
+/** Gives the parameters the tool's own names, in the input itself. Returns what cannot be used. */
+function acceptNames(call: CallIn<"validate">, tool: AnyTool, reading: Reading): readonly string[] {
   const calledAs = calledName(tool, call.requestedName);
-  call.dialect = findDialect(tool, calledAs, Object.keys(input));
-  const { repairs, problems } = renameParameters(tool, input, calledAs);
-  if (problems.length > 0) throw invalid(tool, problems, []);
-  noteRepairs(call, repairs);
+  call.dialect = findDialect(tool, calledAs, Object.keys(reading.input));
+  const { repairs, problems } = renameParameters(tool, reading.input, call.isStored ? tool.name : calledAs);
+  reading.repairs = [...reading.repairs, ...repairs];
+  return problems;
 }
 
 function unknownOf(tool: AnyTool): UnknownParameters {
   let check = unknownParameters.get(tool);
-  if (!check)
-    unknownParameters.set(
-      tool,
-      (check = new UnknownParameters(tool.parameters.jsonSchema, tool.parameterAliases.keys())),
-    );
+  if (!check) unknownParameters.set(tool, (check = new UnknownParameters(tool.parameters.jsonSchema)));
   return check;
 }
 
-function invalid(tool: AnyTool, problems: readonly string[], issues: readonly SchemaIssue[]): ToolError {
+function invalid(tool: AnyTool, checked: Checked, issues: readonly SchemaIssue[]): ToolError {
+  const { wrappers, unknown } = checked;
+  const wrapped = wrappers > 0 ? ["Send the parameters themselves, without anything around them."] : [];
+  const problems = [...checked.problems, ...describeUnknown(tool, unknown), ...wrapped];
   // The search for unknown parameters gives better messages: it suggests similar names.
-  const said = problems.length > 0 ? issues.filter((issue) => !isUnknownProperty(issue)) : issues;
-  const all = [...formatIssues(said), ...problems];
+  const said = unknown ? issues.filter((issue) => !isUnknownProperty(issue)) : issues;
+  const all = [...(checked.problems.length > 0 ? [] : formatIssues(said)), ...problems];
   return new ToolValidationError(tool.name, { issues: all }, `${all.join("\n")}\n`, expected(tool));
 }
 

@@ -148,7 +148,7 @@ export class StoredCallRunner {
     // If there are several versions, the one that was shown.
     const isOne = scope !== undefined || registry.versions(tool.name).length === 1;
     const name = isOne ? requestedName : `${tool.name}@${tool.version}`;
-    return gate.execute(made.isDirect ? tool : name, input, options, { scope });
+    return gate.execute(made.isDirect ? tool : name, input, options, { scope, isStored: true });
   }
 
   #canRun(row: StoredCall): boolean {
