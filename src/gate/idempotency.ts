@@ -475,7 +475,7 @@ export function repeatResult(call: Call, result: ToolResult, how: "replay" | "ca
 
 /** Whether it has no row: see `keyOf`. */
 function isReadOnly({ parent }: Call, tool: AnyTool | undefined): boolean {
-  return tool?.isReadOnly === true && !tool.redirect && !parent;
+  return tool?.isReadOnly === true && !parent;
 }
 
 /** Reading again does no harm, so a read-only call has no row. A step of a program has one: it must not change. */

@@ -45,7 +45,8 @@ function redirected(call: CallIn<"resolve">, tool: AnyTool, registry: ToolRegist
   const input = inputOf(call.input);
   const meant = input && tool.redirect?.(input, calledName(tool, call.requestedName));
   const target = meant && (call.scope ?? registry).get(meant.name);
-  if (!target) return tool;
+  // Whoever knows that a tool only reads can rely on it.
+  if (!target || (tool.isReadOnly && !target.isReadOnly)) return tool;
   note(call, "redirectedFrom", call.requestedName);
   call.requestedName = target.name;
   call.input = meant.input;

@@ -195,6 +195,308 @@ describe("calls with the names of other clients", () => {
     ],
     ["list_directory", { dir_path: "sub", ignore: ["x"] }, "list_files", { path: "sub", ignore: ["x"] }],
     ["list_dir", { dir_path: "sub", depth: 2, offset: 1 }, "list_files", { path: "sub", depth: 2, recursive: true }],
+    // Claude Code
+    [
+      "Bash",
+      { command: "ls", description: "d", timeout: 120000 },
+      "exec",
+      { command: "ls", description: "d", timeout: 120000 },
+    ],
+    ["Bash", { command: "ls", run_in_background: true }, "exec", { command: "ls", run_in_background: true }],
+    ["Bash", { command: "ls", dangerouslyDisableSandbox: true }, "exec", { command: "ls", outside_sandbox: true }],
+    ["BashOutput", { bash_id: "1" }, "process", { action: "poll", id: "1" }],
+    ["KillBash", { shell_id: "1" }, "process", { action: "kill", id: "1" }],
+    ["KillShell", { shell_id: "1" }, "process", { action: "kill", id: "1" }],
+    ["TaskOutput", { task_id: "1", block: false, timeout: 30000 }, "process", { action: "poll", id: "1", wait_ms: 0 }],
+    [
+      "TaskOutput",
+      { task_id: "1", block: true, timeout: 30000 },
+      "process",
+      { action: "poll", id: "1", wait_ms: 30000 },
+    ],
+    ["TaskStop", { task_id: "1" }, "process", { action: "kill", id: "1" }],
+    ["Read", { file_path: "a", offset: 2, limit: 5 }, "read", { path: "a", offset: 2, limit: 5 }],
+    ["Write", { file_path: "a", content: "b" }, "write", { path: "a", content: "b" }],
+    [
+      "Edit",
+      { file_path: "a", old_string: "b", new_string: "c", replace_all: false },
+      "edit",
+      { path: "a", old_string: "b", new_string: "c", replace_all: false },
+    ],
+    ["Glob", { pattern: "*.ts", path: "sub" }, "glob", { pattern: "*.ts", path: "sub" }],
+    [
+      "Grep",
+      { pattern: "x", glob: "*.ts", "-i": true, "-n": true, head_limit: 3, output_mode: "content" },
+      "grep",
+      { pattern: "x", include: "*.ts", ignore_case: true, line_numbers: true, limit: 3, output_mode: "content" },
+    ],
+    ["LS", { path: "sub", ignore: ["x"] }, "list_files", { path: "sub", ignore: ["x"] }],
+    ["WebSearch", { query: "x" }, "web_search", { query: "x" }],
+    ["TodoRead", {}, "todo", {}],
+    // Codex
+    ["read_file", { file_path: "a", offset: 1, limit: 2, mode: "slice" }, "read", { path: "a", offset: 1, limit: 2 }],
+    [
+      "shell",
+      { command: ["ls", "-l"], workdir: "sub", timeout_ms: 1000 },
+      "exec",
+      { command: "ls -l", working_directory: "sub", timeout: 1000 },
+    ],
+    [
+      "exec_command",
+      { cmd: "cat", workdir: "sub", tty: false },
+      "exec",
+      { command: "cat", working_directory: "sub", pty: false },
+    ],
+    [
+      "grep_files",
+      { pattern: "x", include: "*.rs", path: "sub", limit: 5 },
+      "grep",
+      { pattern: "x", include: "*.rs", path: "sub", limit: 5, output_mode: "files_with_matches" },
+    ],
+    // opencode
+    ["read", { filePath: "a", offset: 2, limit: 5 }, "read", { path: "a", offset: 2, limit: 5 }],
+    ["write", { filePath: "a", content: "b" }, "write", { path: "a", content: "b" }],
+    [
+      "edit",
+      { filePath: "a", oldString: "b", newString: "c", replaceAll: true },
+      "edit",
+      { path: "a", old_string: "b", new_string: "c", replace_all: true },
+    ],
+    [
+      "multiedit",
+      { filePath: "a", edits: [{ oldString: "b", newString: "c" }] },
+      "edit",
+      { path: "a", edits: [{ old_string: "b", new_string: "c" }] },
+    ],
+    ["apply_patch", { patchText: PATCH }, "apply_patch", { patch: PATCH }],
+    [
+      "bash",
+      { command: "ls", timeout: 120000, workdir: "sub", description: "d" },
+      "exec",
+      { command: "ls", timeout: 120000, working_directory: "sub", description: "d" },
+    ],
+    ["glob", { pattern: "*.ts", path: "sub" }, "glob", { pattern: "*.ts", path: "sub" }],
+    ["grep", { pattern: "x", path: "sub", include: "*.ts" }, "grep", { pattern: "x", path: "sub", include: "*.ts" }],
+    [
+      "webfetch",
+      { url: "https://a.example", format: "markdown", timeout: 30 },
+      "web_fetch",
+      { url: "https://a.example" },
+    ],
+    ["websearch", { query: "x", numResults: 3 }, "web_search", { query: "x", limit: 3 }],
+    [
+      "todowrite",
+      { todos: [{ content: "a", status: "pending", priority: "high", id: "1" }] },
+      "todo",
+      { todos: [{ content: "a", status: "pending" }] },
+    ],
+    ["todoread", {}, "todo", {}],
+    [
+      "question",
+      {
+        questions: [
+          {
+            question: "q",
+            header: "h",
+            options: [
+              { label: "a", description: "d" },
+              { label: "b", description: "e" },
+            ],
+            multiple: false,
+          },
+        ],
+      },
+      "ask_user",
+      {
+        questions: [
+          {
+            question: "q",
+            header: "h",
+            options: [
+              { label: "a", description: "d" },
+              { label: "b", description: "e" },
+            ],
+            multiple: false,
+          },
+        ],
+      },
+    ],
+    // Roo Code
+    ["read_file", { path: "a", start_line: 2, end_line: 5 }, "read", { path: "a", offset: 2, limit: 4 }],
+    ["read_file", { files: [{ path: "a", line_ranges: [[2, 5]] }] }, "read", { path: "a", offset: 2, limit: 4 }],
+    ["read_file", { files: [{ path: "a", line_ranges: ["2-5"] }] }, "read", { path: "a", offset: 2, limit: 4 }],
+    ["read_file", { path: "a", mode: "slice", offset: 1, limit: 9 }, "read", { path: "a", offset: 1, limit: 9 }],
+    ["write_to_file", { path: "a", content: "b", line_count: 1 }, "write", { path: "a", content: "b" }],
+    [
+      "apply_diff",
+      { path: "a", diff: "<<<<<<< SEARCH\n:start_line:2\n-------\ntwo\n=======\n2\n>>>>>>> REPLACE" },
+      "edit",
+      { path: "a", edits: [{ old_string: "two", new_string: "2" }] },
+    ],
+    [
+      "apply_diff",
+      { path: "a", operations: [{ search: "b", replace: "c" }] },
+      "edit",
+      { path: "a", edits: [{ old_string: "b", new_string: "c" }] },
+    ],
+    [
+      "search_and_replace",
+      { path: "a", operations: [{ search: "b", replace: "c" }] },
+      "edit",
+      { path: "a", edits: [{ old_string: "b", new_string: "c" }] },
+    ],
+    [
+      "search_replace",
+      { file_path: "a", old_string: "b", new_string: "c" },
+      "edit",
+      { path: "a", old_string: "b", new_string: "c" },
+    ],
+    [
+      "edit_file",
+      { file_path: "a", old_string: "b", new_string: "c", expected_replacements: 1 },
+      "edit",
+      { path: "a", old_string: "b", new_string: "c" },
+    ],
+    [
+      "search_files",
+      { path: "sub", regex: "x.*", file_pattern: "*.ts" },
+      "grep",
+      { path: "sub", pattern: "x.*", include: "*.ts" },
+    ],
+    ["search_files", { path: "sub", regex: "x.*", file_pattern: null }, "grep", { path: "sub", pattern: "x.*" }],
+    ["list_files", { path: "sub", recursive: true }, "list_files", { path: "sub", recursive: true }],
+    ["execute_command", { command: "ls", cwd: null }, "exec", { command: "ls" }],
+    [
+      "execute_command",
+      { command: "ls", cwd: "sub", timeout: 30 },
+      "exec",
+      { command: "ls", working_directory: "sub", timeout: 30000 },
+    ],
+    [
+      "ask_followup_question",
+      {
+        question: "q",
+        follow_up: [
+          { text: "a", mode: null },
+          { text: "b", mode: "code" },
+        ],
+      },
+      "ask_user",
+      { questions: [{ question: "q", options: [{ label: "a" }, { label: "b" }] }] },
+    ],
+    [
+      "update_todo_list",
+      { todos: "[x] a\n[-] b\n[ ] c" },
+      "todo",
+      {
+        todos: [
+          { content: "a", status: "completed" },
+          { content: "b", status: "in_progress" },
+          { content: "c", status: "pending" },
+        ],
+      },
+    ],
+    ["apply_patch", { patch: PATCH }, "apply_patch", { patch: PATCH }],
+    // Cline
+    [
+      "execute_command",
+      { command: "ls", requires_approval: false, timeout: "30" },
+      "exec",
+      { command: "ls", timeout: 30000 },
+    ],
+    ["read_file", { path: "a", task_progress: "- [ ] a" }, "read", { path: "a" }],
+    [
+      "write_to_file",
+      { absolutePath: "/a", content: "b", task_progress: "- [ ] a" },
+      "write",
+      { path: "/a", content: "b" },
+    ],
+    [
+      "replace_in_file",
+      {
+        path: "a",
+        diff: "------- SEARCH\none\n=======\n1\n+++++++ REPLACE\n\n------- SEARCH\ntwo\n=======\n+++++++ REPLACE\n",
+      },
+      "edit",
+      {
+        path: "a",
+        edits: [
+          { old_string: "one", new_string: "1" },
+          { old_string: "two", new_string: "" },
+        ],
+      },
+    ],
+    ["search_files", { path: ".", regex: "x" }, "grep", { path: ".", pattern: "x" }],
+    ["list_files", { path: ".", recursive: "true" }, "list_files", { path: ".", recursive: true }],
+    [
+      "ask_followup_question",
+      { question: "q", options: ["a", "b"] },
+      "ask_user",
+      { questions: [{ question: "q", options: [{ label: "a" }, { label: "b" }] }] },
+    ],
+    // Qwen Code
+    [
+      "run_shell_command",
+      { command: "ls", is_background: false, directory: "sub", timeout: 5000 },
+      "exec",
+      { command: "ls", run_in_background: false, working_directory: "sub", timeout: 5000 },
+    ],
+    [
+      "edit",
+      { file_path: "a", old_string: "b", new_string: "c" },
+      "edit",
+      { path: "a", old_string: "b", new_string: "c" },
+    ],
+    ["write_file", { file_path: "a", content: "b" }, "write", { path: "a", content: "b" }],
+    [
+      "list_directory",
+      { path: "sub", ignore: ["x"], file_filtering_options: { respect_git_ignore: true } },
+      "list_files",
+      { path: "sub", ignore: ["x"], respect_gitignore: true },
+    ],
+    [
+      "todo_write",
+      { todos: [{ id: "1", content: "a", status: "pending" }] },
+      "todo",
+      { todos: [{ content: "a", status: "pending" }] },
+    ],
+    // pi
+    ["read", { path: "a", offset: 2, limit: 5 }, "read", { path: "a", offset: 2, limit: 5 }],
+    ["edit", { path: "a", oldText: "b", newText: "c" }, "edit", { path: "a", old_string: "b", new_string: "c" }],
+    [
+      "edit",
+      { path: "a", edits: [{ oldText: "b", newText: "c" }] },
+      "edit",
+      { path: "a", edits: [{ old_string: "b", new_string: "c" }] },
+    ],
+    ["find", { pattern: "**/*.ts", path: "sub", limit: 5 }, "glob", { pattern: "**/*.ts", path: "sub", limit: 5 }],
+    ["ls", { path: "sub", limit: 5 }, "list_files", { path: "sub", limit: 5 }],
+    [
+      "grep",
+      { pattern: "x", glob: "*.ts", ignoreCase: true, literal: true, context: 1, limit: 5 },
+      "grep",
+      { pattern: "x", include: "*.ts", ignore_case: true, fixed_strings: true, context: 1, limit: 5 },
+    ],
+    // MCP's filesystem server
+    ["read_text_file", { path: "a", head: 3 }, "read", { path: "a", limit: 3 }],
+    ["read_media_file", { path: "a.png" }, "read", { path: "a.png" }],
+    ["read_multiple_files", { paths: ["a", "b"] }, "read_many", { paths: ["a", "b"] }],
+    [
+      "edit_file",
+      { path: "a", edits: [{ oldText: "b", newText: "c" }], dryRun: false },
+      "edit",
+      { path: "a", edits: [{ old_string: "b", new_string: "c" }] },
+    ],
+    ["list_directory_with_sizes", { path: "sub", sortBy: "name" }, "list_files", { path: "sub" }],
+    [
+      "directory_tree",
+      { path: "sub", excludePatterns: ["x"] },
+      "list_files",
+      { path: "sub", ignore: ["x"], recursive: true },
+    ],
+    ["move_file", { source: "a", destination: "b" }, "move_file", { from: "a", to: "b" }],
+    ["search_files", { path: "sub", pattern: "*.ts", excludePatterns: [] }, "glob", { path: "sub", pattern: "*.ts" }],
+    ["get_file_info", { path: "a" }, "get_file_info", { path: "a" }],
     [
       "shell",
       { command: ["apply_patch", PATCH], workdir: "sub" },
@@ -236,6 +538,20 @@ describe("calls with the names of other clients", () => {
       },
       "edits[1]: would also change the new text of edits[0]",
     ],
+    ["bash", { command: "ls", timeout: 120 }, "may be seconds or milliseconds"],
+    ["BashOutput", { bash_id: "1", filter: "error" }, "filter: unknown parameter"],
+    ["read_file", { path: "a", mode: "indentation" }, "send offset and limit"],
+    ["read_file", { files: [{ path: "a" }, { path: "b" }] }, "call read_many with paths"],
+    ["edit_file", { path: "a", edits: [{ oldText: "b", newText: "c" }], dryRun: true }, "dryRun: unknown parameter"],
+    [
+      "apply_diff",
+      { path: "a", diff: "<<<<<<< SEARCH\ntwo\n=======\n2" },
+      "is not a list of SEARCH and REPLACE blocks",
+    ],
+    ["apply_diff", { path: "a", diff: "<<<<<<< SEARCH\na\n=======\nb\n=======\nc\n>>>>>>> REPLACE" }, "is not a list"],
+    ["search_files", { path: "sub", pattern: "*.ts", excludePatterns: ["x"] }, "excludePatterns: unknown parameter"],
+    ["list_directory_with_sizes", { path: "sub", sortBy: "size" }, "sortBy: unknown parameter"],
+    ["webfetch", { url: "https://a.example", format: "html" }, "Pages are returned as Markdown"],
     ["exec_command", { cmd: "ls", shell: "fish" }, "commands run in bash"],
     ["exec_command", { cmd: "ls", sandbox_permissions: "with_additional_permissions" }, "sandbox_permissions"],
     ["web_fetch", { prompt: "the news" }, "has no URL"],
@@ -252,6 +568,26 @@ describe("calls with the names of other clients", () => {
   });
 });
 
+test("a call in seconds keeps its time when it is run after its approval", async () => {
+  const { haft, seen } = open();
+  const asked = await haft.execute("execute_command", { command: "touch a.new", timeout: 30 });
+  expect(asked.status).toBe("pending");
+  const [pending] = await haft.approvals.list();
+  await haft.approvals.approve(pending!.id);
+  const input = { command: "touch a.new", timeout: 30_000 };
+  expect(seen).toEqual([
+    { tool: "exec", input },
+    { tool: "exec", input },
+  ]);
+});
+
+test("a pattern of names is refused if only text can be searched", async () => {
+  const { haft, seen } = open({ tools: tools.filter(({ name }) => name !== "glob") });
+  const result = await haft.execute("search_files", { path: "sub", pattern: "*.ts" });
+  expect(result).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
+  expect(seen).toEqual([]);
+});
+
 describe("a foreign name is the same tool for policy", () => {
   test.each([
     ["exec", "run_shell_command", { command: "ls" }],
@@ -260,6 +596,11 @@ describe("a foreign name is the same tool for policy", () => {
     ["write", "str_replace_based_edit_tool", { command: "create", path: "b.txt", file_text: "1" }],
     ["apply_patch", "exec", { command: `apply_patch <<'EOF'\n${PATCH}EOF\n` }],
     ["grep", "grep_search", { pattern: "x" }],
+    ["exec", "execute_command", { command: "ls" }],
+    ["process", "KillBash", { shell_id: "1" }],
+    ["edit", "replace_in_file", { path: "a.txt", diff: "------- SEARCH\none\n=======\n1\n+++++++ REPLACE" }],
+    ["glob", "search_files", { path: ".", pattern: "*" }],
+    ["grep", "search_files", { path: ".", regex: "x" }],
   ])("a rule that denies %s denies %s", async (denied, name, input) => {
     const { haft } = open({ rules: { deny: [denied] } });
     expect(await haft.execute(name, input)).toMatchObject({ status: "failed", error: { code: "denied" } });

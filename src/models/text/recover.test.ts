@@ -236,6 +236,12 @@ describe("values that look like markup", () => {
     const input = { text: "  see </text> here,\nand there", path: "a" };
     expect(callsOf(read(text, "cline-xml"))).toEqual([{ name: "edit", input }]);
   });
+
+  test("a parameter that only Cline and Roo Code know ends the one before it", () => {
+    const text = "<edit>\n<path>a</path>\n<diff>\n------- SEARCH\n</diff>\n<line_count>3</line_count>\n</edit>";
+    const input = { path: "a", diff: "------- SEARCH", line_count: "3" };
+    expect(callsOf(read(text, "cline-xml"))).toEqual([{ name: "edit", input }]);
+  });
 });
 
 describe("limits", () => {

@@ -204,7 +204,8 @@ function valueEnds({ reader, shape, input, call, parent }: TagContext, tag: Tag)
     const local = name.slice(name.lastIndexOf(":") + 1);
     if (isNamed) return shape.parameterTags.includes(local) || shape.callTags.includes(local);
     // The gate rejects unknown parameters, with a list of the known ones.
-    return parameters && shape.markup !== "xml" ? parameters.has(name) : name !== "";
+    if (!parameters || shape.markup === "xml") return name !== "";
+    return parameters.has(name) || shape.otherParameters.includes(name);
   };
   return {
     close: `${style.close}${tag.name}${style.end}`,
@@ -318,6 +319,8 @@ export interface TagShape {
   readonly jsonTags: readonly string[];
   /** Whether any other tag of a call is a parameter, named by its tag. */
   readonly childIsParameter: boolean;
+  /** Parameters of the clients that use this format; tools convert or refuse them. */
+  readonly otherParameters: readonly string[];
   /** The attribute that gives the type of a value: `string="true"` or `type="number"`. */
   readonly typeAttribute: string | undefined;
   readonly trim: Trim;
@@ -343,6 +346,7 @@ export function tagShape(shape: Partial<TagShape> & Pick<TagShape, "format">): T
     keyAttribute: "name",
     jsonTags: [],
     childIsParameter: false,
+    otherParameters: [],
     typeAttribute: undefined,
     trim: "none",
     markup: "raw",

@@ -112,6 +112,7 @@ export function clineSection({ names }: ToolTable): Section {
   const shape = tagShape({
     format: "cline-xml",
     childIsParameter: true,
+    otherParameters: ["regex", "diff", "line_count", "requires_approval", "follow_up", "task_progress", "timeout"],
     trim: "outer",
     markup: "cdata",
     untyped: "text",

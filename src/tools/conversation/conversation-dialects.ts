@@ -42,9 +42,29 @@ function planDialect(name: string, list: string, content: string): ToolDialect {
 export const CODEX_TODO = planDialect("update_plan", "plan", "step");
 export const GEMINI_TODO = planDialect("write_todos", "todos", "description");
 
-/** TodoWrite of Claude Code, write_todos of Gemini CLI, update_plan of Codex. */
+const MARKS: Readonly<Record<string, string>> = {
+  " ": "pending",
+  x: "completed",
+  "-": "in_progress",
+  "~": "in_progress",
+};
+
+/** `[x] a` for each step, as Roo Code writes them; undefined if a line is another text. */
+function readChecklist(text: string): object[] | undefined {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const steps = lines.map((line) => /^\s*(?:[-*]\s+)?\[([ xX~-])\]\s+(.*\S)\s*$/.exec(line));
+  if (steps.includes(null)) return undefined;
+  return steps.map((step) => ({ content: step?.[2], status: MARKS[step?.[1]?.toLowerCase() ?? ""] }));
+}
+
+/** TodoWrite of Claude Code, write_todos of Gemini CLI, update_plan of Codex, update_todo_list of Roo Code. */
 export function convertTodos(input: Record<string, unknown>): ForeignInput {
   const foreign = new ForeignInput(input);
+  const steps = typeof input["todos"] === "string" ? readChecklist(input["todos"]) : undefined;
+  if (steps) {
+    foreign.take("todos");
+    foreign.set("todos", steps, "the checklist");
+  }
   foreign.drop("explanation", "the list says what changed");
   convertEach(foreign, input["todos"], "todos", (item) => {
     for (const name of ["description", "step"]) item.move(name, "content");
@@ -59,8 +79,12 @@ export function convertTodos(input: Record<string, unknown>): ForeignInput {
 export function convertQuestions(input: Record<string, unknown>): ForeignInput {
   const foreign = new ForeignInput(input);
   if (typeof input["question"] === "string" && !foreign.has("questions")) {
-    const { question, options, header } = input;
-    for (const name of ["question", "options", "header"]) foreign.take(name);
+    const { question, follow_up: answers, header } = input;
+    const labels = Array.isArray(answers)
+      ? answers.map((each: unknown) => (isObject(each) ? each["text"] : each))
+      : undefined;
+    const { options = labels } = input;
+    for (const name of ["question", "options", "header", "follow_up"]) foreign.take(name);
     foreign.set("questions", [{ question, options, header }], "question");
   }
   convertEach(foreign, input["questions"], "questions", (asked) => {

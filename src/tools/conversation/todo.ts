@@ -87,7 +87,7 @@ export function createTodoTool({ todos = new MemoryTodoStore() }: { todos?: Todo
       gemini: GEMINI_TODO,
       codex: CODEX_TODO,
     },
-    aliases: ["todo_write", "todowrite", "TodoRead", "todo_read", "todoread"],
+    aliases: ["todo_write", "todowrite", "TodoRead", "todo_read", "todoread", "update_todo_list"],
     convertInput: convertTodos,
     // It changes nothing but the caller's own list.
     kind: "readonly",

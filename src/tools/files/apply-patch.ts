@@ -90,7 +90,7 @@ export function createApplyPatchTool({
       patch: z.string().describe("The patch, from *** Begin Patch to *** End Patch"),
       working_directory: z.string().min(1).optional().describe("The folder of relative paths. Default: the workspace"),
     }),
-    parameterAliases: { input: "patch", diff: "patch", workdir: "working_directory" },
+    parameterAliases: { input: "patch", diff: "patch", patchText: "patch", workdir: "working_directory" },
     signature: ({ patch, working_directory: folder }) => {
       const changes = pathsOf(patch, folder);
       return {

@@ -8,7 +8,7 @@ import type { Files } from "../../io/files/files.ts";
 import { createNewlineCounter } from "../../io/files/line-index.ts";
 import type { FileInfo } from "../../io/files/open-file.ts";
 import { decodeText, encodeText, looksLikeUtf16 } from "../../io/files/text-encoding.ts";
-import { convertEdit, EDIT_ALIASES, EDITOR_NAMES, redirectEditor } from "./edit-dialects.ts";
+import { convertEdit, EDIT_ALIASES, BLOCK_NAMES, EDITOR_NAMES, redirectEditor } from "./edit-dialects.ts";
 import { refuseElisions } from "./elided-text.ts";
 import {
   CHANGE_FIELDS,
@@ -95,7 +95,7 @@ export function createEditTool(dependencies: FileToolDependencies) {
       },
       openclaw: { name: "edit" },
     },
-    aliases: ["MultiEdit", ...EDITOR_NAMES],
+    aliases: ["MultiEdit", "search_replace", ...BLOCK_NAMES, ...EDITOR_NAMES],
     convertInput: convertEdit,
     redirect: redirectEditor,
     parameters: z.object({

@@ -76,6 +76,7 @@ export const PATH_ALIASES = {
   file: "path",
   target_file: "path",
   absolute_path: "path",
+  absolutePath: "path",
 } as const;
 
 /** Rethrows the error. If the path does not exist, it suggests similar names. */

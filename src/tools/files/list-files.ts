@@ -57,7 +57,7 @@ export function createListFilesTool({ files, listTree }: ListFilesDependencies) 
     kind: "readonly",
     category: "file",
     tags: ["file"],
-    aliases: ["list_directory", "list_dir"],
+    aliases: ["list_directory", "list_dir", "list_directory_with_sizes", "directory_tree"],
     dialects: {
       claude: { name: "LS" },
       codex: { name: "list_dir", parameters: { path: "dir_path" } },
@@ -98,6 +98,7 @@ export function createListFilesTool({ files, listTree }: ListFilesDependencies) 
       dir: "path",
       dir_path: "path",
       glob: "pattern",
+      excludePatterns: "ignore",
       respect_git_ignore: "respect_gitignore",
     },
     signature: ({ path }) => ({ text: path, reads: [path] }),
@@ -137,8 +138,12 @@ export function createListFilesTool({ files, listTree }: ListFilesDependencies) 
 }
 
 /** Options of other clients that are nested, inverted or counted in another way. */
-function convertInput(input: Record<string, unknown>): ForeignInput {
+function convertInput(input: Record<string, unknown>, calledAs: string): ForeignInput {
   const foreign = new ForeignInput(input);
+  if (calledAs === "directory_tree") foreign.set("recursive", true, calledAs);
+  if (input["sortBy"] === "name") foreign.drop("sortBy", "entries are sorted by name");
+  foreign.refuse("sortBy", "Entries are sorted by name: leave it out, or use exec: ls -lS.");
+  foreign.drop("task_progress", "the to-do list has its own tool");
   convertFiltering(foreign);
   if (foreign.has("depth") && !foreign.has("recursive")) {
     const depth = integerOf(input["depth"]);

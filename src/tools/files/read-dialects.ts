@@ -36,6 +36,11 @@ const LAST_LINES = ["end_line", "endLine", "end_line_one_indexed_inclusive"];
 /** Ranges of other clients as `offset` and `limit`: first and last line, a pair of them, or the first lines. */
 export function convertRange(input: Record<string, unknown>): ForeignInput {
   const foreign = new ForeignInput(input);
+  convertFiles(foreign);
+  if (input["mode"] === "slice") foreign.drop("mode", "lines are always returned as they are");
+  foreign.refuse("mode", 'Only "slice" is known: send offset and limit.');
+  foreign.refuse("indentation", "Blocks are not found by their indentation: send offset and limit.");
+  foreign.drop("task_progress", "the to-do list has its own tool");
   // Older versions of Gemini CLI count it from 0, but results here name offsets from 1.
   if (foreign.has("absolute_path") && Number(input["offset"] ?? 0) > 0) {
     foreign.problems.push("absolute_path: with it lines may count from 0; send path, with lines counted from 1");
@@ -70,6 +75,26 @@ export function convertRange(input: Record<string, unknown>): ForeignInput {
   }
   if (foreign.has("detail")) foreign.drop("detail", "images have the size that models accept");
   return foreign;
+}
+
+/** A list of one file, with one range of lines at most, as Roo Code and Cline send it. */
+function convertFiles(foreign: ForeignInput): void {
+  const files = foreign.input["files"];
+  if (!Array.isArray(files) || foreign.has("path")) return;
+  const [file, ...others] = files.map((each: unknown) => (typeof each === "string" ? { path: each } : each));
+  if (!isObject(file) || others.length > 0) {
+    foreign.problems.push("files: one call reads one file; send path, or call read_many with paths");
+    return;
+  }
+  foreign.take("files");
+  const { path, line_ranges: ranges = [], ...lines } = file;
+  foreign.set("path", path, "files");
+  for (const [name, value] of Object.entries(lines)) foreign.set(name, value, `files[0].${name}`);
+  const [range, ...moreRanges] = Array.isArray(ranges) ? (ranges as unknown[]) : [ranges];
+  if (moreRanges.length > 0)
+    foreign.problems.push("files[0].line_ranges: one call reads one range; send the others apart");
+  else if (range !== undefined)
+    foreign.set("view_range", typeof range === "string" ? range.split("-").map(Number) : range, "line_ranges");
 }
 
 interface GivenLines {

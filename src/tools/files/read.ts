@@ -105,7 +105,7 @@ export function createReadTool(dependencies: FileToolDependencies, readPath = cr
       gemini: GEMINI_READ,
       openclaw: { name: "read" },
     },
-    aliases: ["view_image"],
+    aliases: ["view_image", "read_text_file", "read_media_file"],
     convertInput: convertRange,
     parameters: z.object({
       path: z.string().min(1).describe("The file, relative to the workspace or absolute"),

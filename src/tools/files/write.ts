@@ -1,3 +1,4 @@
+import { ForeignInput } from "../../core/adopt/foreign-input.ts";
 import { showName } from "../../io/shell/terminal-text.ts";
 import { z } from "zod";
 import { countOf } from "../../core/results/count-of.ts";
@@ -54,6 +55,12 @@ export function createWriteTool(dependencies: FileToolDependencies) {
       openclaw: { name: "write" },
     },
     aliases: ["write_to_file"],
+    convertInput: (input) => {
+      const foreign = new ForeignInput(input);
+      foreign.drop("line_count", "the content says it");
+      foreign.drop("task_progress", "the to-do list has its own tool");
+      return foreign;
+    },
     parameters: z.object({
       path: z.string().min(1).describe("The file, relative to the workspace or absolute"),
       content: z.string().describe("The whole new content"),

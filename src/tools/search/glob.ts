@@ -38,6 +38,7 @@ export function createGlobTool(dependencies: SearchDependencies) {
     kind: "readonly",
     category: "search",
     tags: ["file", "search"],
+    aliases: ["find"],
     dialects: {
       claude: { name: "Glob" },
       gemini: { name: "glob", parameters: { path: "dir_path", respect_gitignore: "respect_git_ignore" } },

@@ -1,4 +1,4 @@
-import type { ToolDialect } from "../../core/tool.ts";
+import type { AnyTool, ToolDialect } from "../../core/tool.ts";
 import { flagOf, ForeignInput } from "../../core/adopt/foreign-input.ts";
 
 const PATTERN = {
@@ -66,8 +66,21 @@ export const CODEX_GREP: ToolDialect = {
   },
 };
 
+/** `search_files` of MCP's filesystem server looks for names; that of Roo Code and Cline has a `regex`. */
+export const redirectNames: NonNullable<AnyTool["redirect"]> = (input, calledAs) => {
+  const { excludePatterns: excluded, ...rest } = input;
+  if (calledAs !== "search_files" || typeof input["pattern"] !== "string" || "regex" in input) return undefined;
+  const isEmpty = Array.isArray(excluded) && excluded.length === 0;
+  return { name: "glob", input: isEmpty ? rest : { ...input } };
+};
+
 export function convertGrep(input: Record<string, unknown>, calledAs: string): ForeignInput {
   const foreign = new ForeignInput(input);
+  if (calledAs === "search_files" && foreign.has("pattern")) {
+    foreign.problems.push("pattern: may be a pattern of names or of text; send regex to search in files");
+  }
+  foreign.move("regex", "pattern");
+  foreign.drop("task_progress", "the to-do list has its own tool");
   // Two clients mean different things by it: lines of the result, and files.
   foreign.refuse(
     "exclude_pattern",

@@ -11,7 +11,7 @@ import { isSensitivePath } from "../../io/files/path-policy.ts";
 import { isSpillAddress } from "../../io/files/spill-folder.ts";
 import { isBinary } from "../../io/files/text-encoding.ts";
 import { createFileFilter } from "./file-filter.ts";
-import { CODEX_GREP, convertGrep, GEMINI_GREP } from "./grep-dialects.ts";
+import { CODEX_GREP, convertGrep, GEMINI_GREP, redirectNames } from "./grep-dialects.ts";
 import {
   cutNote,
   emptyNote,
@@ -73,8 +73,9 @@ export function createGrepTool(dependencies: SearchDependencies) {
     kind: "readonly",
     category: "search",
     tags: ["search"],
-    aliases: ["search_file_content"],
+    aliases: ["search_file_content", "search_files"],
     convertInput: convertGrep,
+    redirect: redirectNames,
     dialects: {
       codex: CODEX_GREP,
       gemini: GEMINI_GREP,
@@ -386,7 +387,6 @@ type GrepInput = z.infer<typeof GREP_PARAMETERS>;
 /** Other parameter names that models use. */
 const GREP_PARAMETER_ALIASES = {
   query: "pattern",
-  regex: "pattern",
   glob: "include",
   include_pattern: "include",
   file_pattern: "include",

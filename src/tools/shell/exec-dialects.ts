@@ -42,8 +42,9 @@ export const CODEX_EXEC: ToolDialect = {
 const SHELLS = new Set(["bash", "sh"]);
 
 /** Parameters of other shells' tools: an argument vector, times in seconds, Codex's requests for rights. */
-export function convertExec(input: Record<string, unknown>): ForeignInput {
+export function convertExec(input: Record<string, unknown>, calledAs: string): ForeignInput {
   const foreign = new ForeignInput(input);
+  convertTimeout(foreign, calledAs);
   if (Array.isArray(input["command"])) {
     const words: unknown[] = input["command"];
     const command = words.every((word) => typeof word === "string") ? commandOf(words) : undefined;
@@ -54,12 +55,12 @@ export function convertExec(input: Record<string, unknown>): ForeignInput {
     }
   }
   for (const name of ["timeout_seconds", "timeout_secs", "timeout_sec", "timeoutSeconds"]) {
-    foreign.move(name, "timeout", (value) => {
-      const seconds = typeof value === "number" ? value : integerOf(value);
-      return seconds === undefined ? undefined : seconds * 1000;
-    });
+    foreign.move(name, "timeout", millisecondsOf);
   }
-  foreign.move("with_escalated_permissions", "outside_sandbox", flagOf);
+  for (const name of ["timeout_ms", "timeoutMs"]) foreign.move(name, "timeout");
+  for (const name of ["with_escalated_permissions", "dangerouslyDisableSandbox"]) {
+    foreign.move(name, "outside_sandbox", flagOf);
+  }
   if (input["sandbox_permissions"] === "use_default") foreign.drop("sandbox_permissions", "it is the default");
   foreign.move("sandbox_permissions", "outside_sandbox", (value) => (value === "require_escalated" ? true : undefined));
   if (foreign.has("justification")) {
@@ -75,7 +76,30 @@ export function convertExec(input: Record<string, unknown>): ForeignInput {
   foreign.drop("login", "commands run with the environment of the session, without login files");
   foreign.drop("max_output_tokens", "results have their own limit and say where the rest is");
   foreign.drop("prefix_rule", "rules are made by the person who approves");
+  foreign.drop("requires_approval", "rules and the user decide that");
+  foreign.drop("task_progress", "the to-do list has its own tool");
   return foreign;
+}
+
+function millisecondsOf(seconds: unknown): number | undefined {
+  const number = typeof seconds === "number" ? seconds : integerOf(seconds);
+  return number === undefined ? undefined : number * 1000;
+}
+
+/** Roo Code and Cline count in seconds. Under the name `bash`, pi counts in seconds, and others in milliseconds. */
+function convertTimeout(foreign: ForeignInput, calledAs: string): void {
+  const given = foreign.input["timeout"];
+  if (given === undefined || given === null) return;
+  if (calledAs === "execute_command") {
+    foreign.take("timeout");
+    const timeout = millisecondsOf(given);
+    if (timeout === undefined) foreign.problems.push(`timeout: ${JSON.stringify(given)} is not a number of seconds`);
+    else foreign.set("timeout", timeout, "timeout in seconds");
+  } else if (calledAs === "bash" && Number(given) < 1000) {
+    foreign.problems.push(
+      `timeout: ${JSON.stringify(given)} may be seconds or milliseconds; send timeout_seconds, or at least 1000 milliseconds`,
+    );
+  }
 }
 
 /** `["bash", "-lc", "ls"]` is the script itself; any other list is quoted word by word. */

@@ -129,7 +129,7 @@ export function createExecTool(dependencies: ExecDependencies) {
     kind: ToolKind.Execute,
     category: ToolCategory.RUNTIME,
     tags: ["shell", "bash", "command", "terminal", "run"],
-    aliases: ["bash", "shell", "shell_command"],
+    aliases: ["bash", "shell", "shell_command", "execute_command"],
     convertInput: convertExec,
     redirect: redirectPatch,
     dialects: {
@@ -545,12 +545,11 @@ const EXEC_PARAMETER_ALIASES = {
   cwd: "working_directory",
   workdir: "working_directory",
   dir_path: "working_directory",
+  directory: "working_directory",
   background: "run_in_background",
   is_background: "run_in_background",
   yieldMs: "yield_ms",
   yield_time_ms: "yield_ms",
-  timeout_ms: "timeout",
-  timeoutMs: "timeout",
   tty: "pty",
   input: "stdin",
 } as const;

@@ -29,7 +29,7 @@ import {
   statusOf,
 } from "./command-output.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
-import { ForeignInput } from "../../core/adopt/foreign-input.ts";
+import { flagOf, ForeignInput } from "../../core/adopt/foreign-input.ts";
 
 export interface ProcessDependencies {
   processes: ProcessTable;
@@ -65,6 +65,7 @@ export function createProcessTool(dependencies: ProcessDependencies) {
       codex: CODEX_PROCESS,
       openclaw: { name: "process", parameters: { id: "sessionId", wait_ms: "timeout" } },
     },
+    aliases: [...READING_NAMES, ...KILLING_NAMES],
     convertInput: convertProcess,
     parameterAliases: PROCESS_PARAMETER_ALIASES,
     parameters: PROCESS_PARAMETERS,
@@ -247,13 +248,30 @@ const CODEX_PROCESS: ToolDialect = {
   },
 };
 
-/** Codex's `write_stdin` has no action: empty text polls, Ctrl-C interrupts, any other text is typed. */
+/** Claude Code has a tool for each of these actions. */
+const READING_NAMES = ["BashOutput", "TaskOutput"];
+const KILLING_NAMES = ["KillBash", "KillShell", "TaskStop"];
+
+/** In other clients the name of the tool is the action. */
 function convertProcess(input: Record<string, unknown>, calledAs: string): ForeignInput {
   const foreign = new ForeignInput(input);
   foreign.drop("max_output_tokens", "results have their own limit and say where the rest is");
-  if (calledAs !== "write_stdin" || foreign.has("action")) return foreign;
+  if (foreign.has("action")) return foreign;
   if (typeof input["id"] === "number") input["id"] = String(input["id"]);
-  const data = input["data"] ?? "";
+  if (calledAs === "write_stdin") convertTyping(foreign);
+  if (KILLING_NAMES.includes(calledAs)) foreign.set("action", "kill", calledAs);
+  if (READING_NAMES.includes(calledAs)) {
+    foreign.set("action", "poll", calledAs);
+    foreign.refuse("filter", "All new output is returned.");
+    // Waits for the end by default.
+    if (foreign.has("block") && flagOf(foreign.take("block")) === false) foreign.input["wait_ms"] = 0;
+  }
+  return foreign;
+}
+
+/** Codex's `write_stdin`: empty text polls, Ctrl-C interrupts, any other text is typed. */
+function convertTyping(foreign: ForeignInput): void {
+  const data = foreign.input["data"] ?? "";
   if (data === "\u0003") {
     foreign.take("data");
     foreign.set("action", "send-keys", "chars");
@@ -262,7 +280,6 @@ function convertProcess(input: Record<string, unknown>, calledAs: string): Forei
     if (data === "") foreign.take("data");
     foreign.set("action", data === "" ? "poll" : "write", "chars");
   }
-  return foreign;
 }
 
 const PROCESS_PARAMETER_ALIASES = {
@@ -271,6 +288,9 @@ const PROCESS_PARAMETER_ALIASES = {
   session_id: "id",
   sessionId: "id",
   session: "id",
+  bash_id: "id",
+  shell_id: "id",
+  task_id: "id",
   text: "data",
   input: "data",
   chars: "data",

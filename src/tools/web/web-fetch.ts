@@ -68,6 +68,11 @@ const GEMINI_FETCH: ToolDialect = {
 
 function convertPrompt(input: Record<string, unknown>): ForeignInput {
   const foreign = new ForeignInput(input);
+  const { format } = input;
+  if (format === "markdown" || format === "text") foreign.drop("format", "pages are returned as Markdown");
+  foreign.refuse("format", "Pages are returned as Markdown; for HTML use an HTTP tool or curl.");
+  foreign.drop("timeout", "pages have their own time limit");
+  foreign.drop("task_progress", "the to-do list has its own tool");
   if (!foreign.has("prompt")) return foreign;
   const prompt = String(foreign.take("prompt"));
   if (foreign.has("url") || foreign.has("urls")) {

@@ -57,7 +57,14 @@ export function createWebSearchTool({ fetch, search = {}, env = {} }: WebSearchD
         .optional()
         .describe("Max age of pages. Default: noLimit"),
     }),
-    parameterAliases: { count: "limit", max_results: "limit", maxResults: "limit", num_results: "limit", q: "query" },
+    parameterAliases: {
+      count: "limit",
+      max_results: "limit",
+      maxResults: "limit",
+      num_results: "limit",
+      numResults: "limit",
+      q: "query",
+    },
     dialects: { claude: { name: "WebSearch" }, gemini: { name: "google_web_search" } },
     kind: "readonly",
     category: ToolCategory.NETWORK,
