@@ -50,7 +50,7 @@ async function reportPage({ report, net, origin, page, load }) {
   const { createHaft } = await importHaft();
   const { parseHTML } = await import("linkedom");
   const { Defuddle } = await import("defuddle/node");
-  const web = createWebTools({ fetch: net.fetch, cacheTtlMs: 0 });
+  const web = createWebTools({ fetch: (...given) => net.fetch(...given), cacheTtlMs: 0 });
   const haft = createHaft({ tools: web.tools });
   try {
     const tool = () =>

@@ -51,9 +51,11 @@ describe("a client whose servers are still connecting", () => {
     expect(JSON.stringify(called.content)).toContain('The MCP server \\"notes\\" is still connecting.');
     expect(JSON.stringify(called.content)).not.toContain("Did you mean");
     const other = await host.haft.execute("forecast", {});
-    expect(other.error).toMatchObject({
-      code: "tool_not_found",
-      next: expect.stringContaining('MCP servers that are still connecting: "notes".'),
+    expect(other).toMatchObject({
+      error: {
+        code: "tool_not_found",
+        next: expect.stringContaining('MCP servers that are still connecting: "notes".'),
+      },
     });
 
     start();
@@ -61,6 +63,6 @@ describe("a client whose servers are still connecting", () => {
     await expect.poll(() => changes).toBeGreaterThan(0);
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain("mcp__notes__add");
     const later = await host.haft.execute("forecast", {});
-    expect(later.error?.next).not.toContain("connecting");
+    expect(JSON.stringify(later)).not.toContain("connecting");
   });
 });
