@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { DIST, importHaft, interleave, median, medianRatio, SMOKE, timed } from "../harness.mjs";
+import { DIST, interleave, median, medianRatio, SMOKE, timed } from "../harness.mjs";
 
 export const name = "web-fetch";
 
@@ -47,10 +47,11 @@ async function reportGuard({ report, net, origin }) {
 
 async function reportPage({ report, net, origin, page, load }) {
   const { createWebTools } = await load("tools/web/web-tools.js");
-  const { createHaft } = await importHaft();
+  // Of the same modules as the tools: the bundled package has others.
+  const { createHaft } = await load("runtime.js");
   const { parseHTML } = await import("linkedom");
   const { Defuddle } = await import("defuddle/node");
-  const web = createWebTools({ fetch: (...given) => net.fetch(...given), cacheTtlMs: 0 });
+  const web = createWebTools({ fetch: net.fetch, cacheTtlMs: 0 });
   const haft = createHaft({ tools: web.tools });
   try {
     const tool = () =>
