@@ -150,7 +150,7 @@ describe("a faulty server affects only its own calls", () => {
   });
 
   test("a server that does not answer the probe is a legacy one", async () => {
-    const { hub } = await connectHub([scripted("old", ["silent-at-probe"])]);
+    const { hub } = await connectHub([scripted("old", ["silent-at-probe"], { startTimeoutMs: 4000 })]);
     expect(hub.statusOf("old")).toMatchObject({ state: "ready", era: "legacy" });
   });
 

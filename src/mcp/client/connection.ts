@@ -40,8 +40,6 @@ export interface Connection {
 }
 
 const MODERN_REVISION = "2026-07-28";
-/** How long to wait for old servers that do not answer unknown requests. */
-const PROBE_MS = 5000;
 
 export async function openConnection(server: McpServerConfig, options: ConnectionOptions): Promise<Connection> {
   const sdk = await loadClientSdk();
@@ -119,10 +117,11 @@ function createSdkClient(sdk: ClientSdk, server: McpServerConfig, options: Conne
   return new sdk.Client(options.clientInfo, {
     capabilities: capabilitiesOf(options),
     jsonSchemaValidator: schemaChecker(),
+    // An old server may not answer an unknown request, and a new one may take long to start: each gets half of the time.
     versionNegotiation:
       server.era === "modern"
         ? { mode: { pin: MODERN_REVISION } }
-        : { mode: "auto", probe: { timeoutMs: isStdio ? Math.min(PROBE_MS, timeoutMs) : timeoutMs } },
+        : { mode: "auto", probe: { timeoutMs: isStdio ? timeoutMs / 2 : timeoutMs } },
     listChanged: { tools: changed("tools"), prompts: changed("prompts"), resources: changed("resources") },
   });
 }
