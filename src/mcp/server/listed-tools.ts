@@ -4,7 +4,7 @@ import type { Caller, CallOptions, ToolScope } from "../../core/call.ts";
 import { declarationOf, descriptionText } from "../../core/definition.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { AnyTool } from "../../core/tool.ts";
-import type { JsonSchema } from "../../schema/json-schema.ts";
+import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { COMMON_RULES, toPortableSchema } from "../../schema/portable-schema.ts";
 import { runtimeGateOf } from "../../core/gate.ts";
 import type { McpResourceSource, McpRuntime, McpServerOptions } from "./server-options.ts";
@@ -22,7 +22,9 @@ function describeTool(tool: AnyTool, options: DescribeOptions): ToolDefinition {
     name: toPortableName(name),
     title: tool.title,
     description,
-    inputSchema: portable(parameters) as ToolDefinition["inputSchema"],
+    inputSchema: portable(
+      tool.origin.type === "builtin" ? withoutBounds(parameters) : parameters,
+    ) as ToolDefinition["inputSchema"],
     outputSchema: tool.output ? withoutDialect(tool.output.jsonSchema) : undefined,
     annotations: {
       title: tool.title,
@@ -38,6 +40,29 @@ function describeTool(tool: AnyTool, options: DescribeOptions): ToolDefinition {
       ...options.hints?.(tool),
     },
   };
+}
+
+/**
+ * Without what tells a model nothing: that a text is not empty, that a number is not negative, limits that nobody reaches. The
+ * tool's own schema checks the input.
+ */
+function withoutBounds(schema: JsonSchema): JsonSchema {
+  const kept = Object.entries(schema).filter(([key, value]) => {
+    if (key === "minLength" || key === "minimum" || key === "minItems") return Number(value) > 1;
+    if (key === "maximum" || key === "maxLength") return Number(value) < FAR;
+    return key !== "default" || value !== false;
+  });
+  return Object.fromEntries(kept.map(([key, value]) => [key, boundless(key, value)]));
+}
+
+const FAR = 100_000;
+
+function boundless(key: string, value: unknown): unknown {
+  if (key === "properties" && isObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, boundless("items", each)]));
+  }
+  const isSchema = key === "items" || key === "additionalProperties";
+  return isSchema && isObject(value) ? withoutBounds(value) : value;
 }
 
 /** Commands can reach anything. For other tools the labels decide. */

@@ -79,16 +79,7 @@ export function createAskUserTool({ isUnattended = false }: AskUserOptions = {})
       examples: [
         {
           input: {
-            questions: [
-              {
-                question: "Which database should the service use?",
-                header: "Database",
-                options: [
-                  { label: "PostgreSQL", description: "As in the other services" },
-                  { label: "SQLite", description: "No server to run" },
-                ],
-              },
-            ],
+            questions: [{ question: "Which database?", options: [{ label: "PostgreSQL" }, { label: "SQLite" }] }],
           },
         },
       ],

@@ -41,11 +41,12 @@ import {
 } from "./text-match.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
 
+/** Their meaning is that of the same parameters of the tool. */
 const editParameters = z.object({
-  old_string: z.string().describe("The text to replace, exactly as it is in the file"),
-  new_string: z.string().describe("The replacement; empty to delete, whole lines with their line ends"),
-  replace_all: z.boolean().optional().describe("Replace every occurrence instead of requiring exactly one"),
-  reason: z.string().optional().describe("The reason in a few words, for the user"),
+  old_string: z.string(),
+  new_string: z.string(),
+  replace_all: z.boolean().optional(),
+  reason: z.string().optional(),
 });
 
 export function createEditTool(dependencies: FileToolDependencies) {
@@ -100,10 +101,10 @@ export function createEditTool(dependencies: FileToolDependencies) {
     redirect: redirectEditor,
     parameters: z.object({
       path: z.string().min(1).describe("The file, relative to the workspace or absolute"),
-      old_string: editParameters.shape.old_string.optional(),
-      new_string: editParameters.shape.new_string.optional(),
-      replace_all: editParameters.shape.replace_all,
-      reason: editParameters.shape.reason,
+      old_string: z.string().optional().describe("The text to replace, exactly as it is in the file"),
+      new_string: z.string().optional().describe("The replacement; empty to delete, whole lines with their line ends"),
+      replace_all: z.boolean().optional().describe("Replace every occurrence instead of requiring exactly one"),
+      reason: z.string().optional().describe("The reason in a few words, for the user"),
       edits: z.array(editParameters).optional().describe("Several edits instead of one"),
     }),
     parameterAliases: {
