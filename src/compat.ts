@@ -25,7 +25,7 @@ import type { BatchCall, CallOptions } from "./core/call.ts";
 import { checkKeys, keysOf } from "./core/options.ts";
 import { ToolRegistry as Registry } from "./core/registry.ts";
 import type { AnyTool } from "./core/tool.ts";
-import type { MCPTool } from "./mcp/client/mcp-client.ts";
+import { MCPClient as Client, type MCPTool } from "./mcp/client/mcp-client.ts";
 import { type ToolCaller, wrapMCPTool as wrapServerTool } from "./mcp/client/mcp-tool.ts";
 import { type ResultView, viewResult } from "./compat/results.ts";
 import { createHaft, type Haft } from "./runtime.ts";
@@ -66,7 +66,6 @@ export type { ToolDescription } from "./core/tool.ts";
 export { expandToolGroups, normalizeToolName, TOOL_GROUPS } from "./gate/permit/tool-groups.ts";
 export { isToolAllowedByPolicy } from "./gate/permit/tool-policy.ts";
 export { isPathAllowed } from "./io/files/path-name.ts";
-export { MCPClient } from "./mcp/client/mcp-client.ts";
 export type { ClientToolDefinition } from "./models/frameworks/tool-definitions.ts";
 export { writeToolInstructions as generateToolInstruction } from "./models/text/tool-instructions.ts";
 
@@ -128,17 +127,25 @@ export function jsonSchemaToZod(schema: JsonSchema): z.ZodType {
   return z.fromJSONSchema(schema);
 }
 
+/** A client of one MCP server. Every tool that it lists has a description. */
+export class MCPClient extends Client {
+  /** All tools, sorted by name. */
+  override async listTools(): Promise<(MCPTool & { description: string })[]> {
+    return (await super.listTools()).map((tool) => ({ ...tool, description: tool.description ?? "" }));
+  }
+}
+
 /**
  * Makes a tool of a tool of an MCP server. The client may be any object that calls tools: without a `serverName` its tools are
  * named after the server "unnamed", and without `trusted` its annotations are not believed.
  */
-export function wrapMCPTool(mcpTool: MCPTool, client: Pick<ToolCaller, "callTool"> & Partial<ToolCaller>): AnyTool;
-export function wrapMCPTool(mcpTool: MCPTool, client: { callTool(name: string, args: unknown): unknown }): AnyTool;
+export function wrapMCPTool(mcpTool: ListedTool, client: Pick<ToolCaller, "callTool"> & Partial<ToolCaller>): AnyTool;
+export function wrapMCPTool(mcpTool: ListedTool, client: { callTool(name: string, args: unknown): unknown }): AnyTool;
 export function wrapMCPTool(
-  mcpTool: MCPTool,
+  mcpTool: ListedTool,
   client: Partial<Omit<ToolCaller, "callTool">> & { callTool(...args: Parameters<ToolCaller["callTool"]>): unknown },
 ): AnyTool {
-  return wrapServerTool(mcpTool, {
+  return wrapServerTool(mcpTool as MCPTool, {
     serverName: client.serverName ?? "unnamed",
     trusted: client.trusted ?? false,
     running: client.running,
@@ -152,3 +159,6 @@ export function wrapMCPTool(
     },
   });
 }
+
+/** What is needed of a tool that a server lists. */
+type ListedTool = MCPTool | { name: string; description?: string; inputSchema: JsonSchema };

@@ -4,7 +4,7 @@
 // `before` and `after` have what a block uses and does not define: imports, values of the author's own project, the class
 // or function that it is a part of. `after` compares a declaration with our types, or exports `check()`, which runs after the block.
 // `runs`: "program" (default), "tests" (it has its own tests), or false (a declaration). `throws`: what running it throws.
-// `signatures`: methods are printed without bodies.
+// `signatures`: methods are printed without bodies. `fills`: what stands for an ellipsis or a placeholder.
 
 /** The imports of the documents, and what each stands for here. */
 export const IMPORTS = {
@@ -29,6 +29,9 @@ const GIVES_THE_SAME = `};
         expect(await haft.execute("give", {})).toMatchObject(await execute("c1"));
       }`;
 const ZOD = 'import { z } from "zod";';
+/** A tool of kind write or execute needs a person. */
+const WAITS = (tool, input) =>
+  `expect(await createHaft({ tools: [${tool}] }).execute(${tool}.name, { ${input} })).toMatchObject({ status: "pending" });`;
 const TEMPORARY = `
   import { mkdtempSync, writeFileSync } from "node:fs";
   import { tmpdir } from "node:os";
@@ -77,8 +80,8 @@ export const BLOCKS = [
     signatures: true,
     runs: false,
     compares: true,
-    before: `import type { AnyTool as Tool } from "haft";
-      import type { FunctionDeclaration as ToolDefinition, ToolCategory } from "haft/compat";`,
+    // The third document prints another type of this name, with code.
+    before: `import type { FunctionDeclaration as ToolDefinition, Tool, ToolCategory } from "haft/compat";`,
     after: `import type { ToolRegistry as Ours } from "haft/compat";
       export const uses = (ours: Ours): ToolRegistry => ours;`,
   },
@@ -132,9 +135,9 @@ export const BLOCKS = [
     signatures: true,
     compares: true,
     before: `import { jsonSchemaToZod, type Tool, ToolCategory } from "haft/compat";
-      type JSONSchema = { type: "object"; properties?: Record<string, { type: "string" }> };`,
+      type JSONSchema = Parameters<typeof jsonSchemaToZod>[0];`,
     after: `${EXPECT} import { type MCPClient as Ours, ToolExecutor, ToolRegistry, wrapMCPTool as wrap } from "haft/compat";
-      export const uses = (ours: Ours): Omit<MCPClient, "listTools"> => ours;
+      export const uses = (ours: Ours): MCPClient => ours;
       export const wraps = (theirs: MCPTool, client: MCPClient) => wrap(theirs, client);
       export async function check() {
         const registry = new ToolRegistry();
@@ -166,7 +169,8 @@ export const BLOCKS = [
     block: 10,
     heading: "工具错误类型",
     compares: true,
-    after: `${EXPECT} import { ToolError as OurError } from "haft"; import * as ours from "haft/compat";
+    after: `${EXPECT} import * as ours from "haft/compat";
+      const OurError = ours.ToolError;
       export function check() {
         const pairs: [Error, Error][] = [
           [new ToolError("t", "m", 1), new OurError("t", "m", 1)],
@@ -207,9 +211,9 @@ export const BLOCKS = [
     heading: "6.2.2 ToolResult 接口",
     runs: false,
     compares: true,
-    // The document leaves this type open; ours is the text.
-    before: "type ToolError = string;",
-    after: `import type { ResultView } from "haft/compat";
+    // The document does not print this type.
+    before: 'import type { ResultView } from "haft/compat"; type ToolError = NonNullable<ResultView["error"]>;',
+    after: `
       export const reads = (ours: ResultView): ToolResult => ours;`,
   },
   {
@@ -221,8 +225,7 @@ export const BLOCKS = [
     before: `import type { CallOptions as ExecutionContext, FunctionDeclaration, ToolInvocation } from "haft";
       import type { ResultView as ToolResult, ToolDescription, ToolKind } from "haft/compat";`,
     after: `import type { ViewedTool } from "haft/compat";
-      // Our tags cannot be changed.
-      export const uses = (ours: ViewedTool): Omit<Tool<any>, "tags"> & { tags: readonly string[] } => ours;`,
+      export const uses = (ours: ViewedTool): Tool<any> => ours;`,
   },
   {
     document: "001",
@@ -279,9 +282,56 @@ export const BLOCKS = [
         expect(await grepTool.execute({ pattern: "TODO" })).toMatchObject({ success: true, llmContent: "a.ts:1:TODO" });
       }`,
   },
-  { document: "001", block: 9, heading: "6.4.4 Edit 工具", exception: "an ellipsis instead of the result's fields" },
-  { document: "001", block: 10, heading: "6.4.5 Write 工具", exception: "an ellipsis instead of the result's fields" },
-  { document: "001", block: 11, heading: "6.4.6 Bash 工具", exception: "an ellipsis instead of the result's fields" },
+  {
+    document: "001",
+    block: 9,
+    heading: "6.4.4 Edit 工具",
+    fills: [[", ... }", ', llmContent: "", displayContent: "" }']],
+    before: `${ZOD} import fs from "node:fs/promises"; import { createTool, ToolKind } from "haft/compat"; ${TEMPORARY}`,
+    after: `${EXPECT} import { createHaft } from "haft"; import { readFileSync } from "node:fs";
+      export async function check() {
+        const haft = createHaft({ tools: [editTool], approver: async () => ({ approved: true }) });
+        const file_path = temporaryFile("a a");
+        const edit = (input: object) => haft.execute("Edit", { file_path, old_string: "a", new_string: "b", ...input });
+        expect(await edit({})).toMatchObject({ success: false });
+        expect(await edit({ replace_all: true })).toMatchObject({ success: true });
+        expect(readFileSync(file_path, "utf8")).toBe("b b");
+        ${WAITS("editTool", 'file_path, old_string: "a", new_string: "b"')}
+      }`,
+  },
+  {
+    document: "001",
+    block: 10,
+    heading: "6.4.5 Write 工具",
+    fills: [[", ... }", ', llmContent: "", displayContent: "" }']],
+    before: `${ZOD} import fs from "node:fs/promises"; import path from "node:path";
+      import { createTool, ToolKind } from "haft/compat"; ${TEMPORARY}`,
+    after: `${EXPECT} import { createHaft } from "haft"; import { existsSync, readFileSync } from "node:fs";
+      export async function check() {
+        const haft = createHaft({ tools: [writeTool], approver: async () => ({ approved: true }) });
+        const file_path = temporaryFile("") + ".d/new.txt";
+        ${WAITS("writeTool", 'file_path, contents: "new"')}
+        expect(existsSync(file_path)).toBe(false);
+        expect(await haft.execute("Write", { file_path, contents: "new" })).toMatchObject({ success: true });
+        expect(readFileSync(file_path, "utf8")).toBe("new");
+      }`,
+  },
+  {
+    document: "001",
+    block: 11,
+    heading: "6.4.6 Bash 工具",
+    fills: [[", ... }", ', displayContent: "" }']],
+    before: `${ZOD} import { exec as start } from "node:child_process"; import { promisify } from "node:util";
+      import { createTool, ToolKind } from "haft/compat"; const exec = promisify(start);`,
+    after: `${EXPECT} import { createHaft } from "haft";
+      export async function check() {
+        const haft = createHaft({ tools: [bashTool], approver: async () => ({ approved: true }) });
+        const result = await haft.execute("Bash", { command: "echo Hello from Bash" });
+        expect(result).toMatchObject({ success: true, content: [{ text: "Hello from Bash\\n" }] });
+        expect(bashTool.isConcurrencySafe).toBe(false);
+        ${WAITS("bashTool", 'command: "true"')}
+      }`,
+  },
   {
     document: "001",
     block: 12,
@@ -289,8 +339,8 @@ export const BLOCKS = [
     compares: true,
     exception: "calls getReadOnlyTools(), which the printed class does not have",
     ignores: ["TS2339", "TS2551"],
-    before: `import { EventEmitter } from "node:events"; import type { AnyTool as Tool, FunctionDeclaration } from "haft";`,
-    after: `${EXPECT} import { createTool } from "haft"; import { ToolRegistry as Ours } from "haft/compat";
+    before: `import { EventEmitter } from "node:events"; import type { FunctionDeclaration, ViewedTool as Tool } from "haft/compat";`,
+    after: `${EXPECT} import { createTool, ToolRegistry as Ours } from "haft/compat";
       type Named = "register" | "registerMcpTool" | "unregisterMcpTool" | "get" | "getAll" | "getFunctionDeclarationsByMode";
       export const uses = (ours: Ours): Pick<ToolRegistry, Named> => ours;
       export function check() {
@@ -335,8 +385,15 @@ export const BLOCKS = [
     document: "001",
     block: 17,
     heading: "4. 工厂函数强制规范",
-    exception: "a placeholder: an empty description, which models could not choose by",
+    fills: [["description: {},", 'description: { short: "Reads." },']],
     before: `${ZOD} import { createTool } from "haft/compat";`,
+    after: `for (const missing of ["name", "schema", "description", "execute"]) {
+        const config = { name: "Read", schema: z.object(), description: { short: "Reads." }, execute: async () => {} };
+        delete (config as Record<string, unknown>)[missing];
+        let refused = false;
+        try { createTool(config); } catch { refused = true; }
+        if (!refused) throw new Error("a tool without " + missing + " was made");
+      }`,
   },
   {
     document: "001",
@@ -466,17 +523,13 @@ export const BLOCKS = [
     document: "003",
     block: 6,
     heading: "步骤 4: 工具适配器",
-    before: `import { type AgentToolResult, type AgentToolUpdateCallback, type AnyAgentTool, jsonResult } from "haft/compat";
-      interface ToolDefinition {
-        name: string; label: string; description: unknown; parameters: unknown;
-        execute(toolCallId: string, params: unknown, onUpdate?: AgentToolUpdateCallback, ctx?: unknown, signal?: AbortSignal): Promise<AgentToolResult>;
-      }`,
-    after: `${EXPECT} import { fromAgentTool, toToolDefinitions as ours } from "haft/compat";
+    before: 'import { type AgentToolResult, type AnyAgentTool, jsonResult, type ToolDefinition } from "haft/compat";',
+    after: `${EXPECT} import { toToolDefinitions as ours } from "haft/compat";
       export async function check() {
         const tool = { name: "fail", description: "Fails.", parameters: { type: "object" },
           async execute(toolCallId: string): Promise<AgentToolResult> { throw new Error(\`not \${toolCallId}\`); } } as const;
         const [theirs] = toToolDefinitions([tool]);
-        const [own] = ours([fromAgentTool(tool)]);
+        const [own] = ours([tool]);
         expect(own).toMatchObject({ name: theirs!.name, label: theirs!.label });
         expect((await own!.execute("c1", {})).details).toEqual((await theirs!.execute("c1", {})).details);
       }`,
@@ -567,11 +620,7 @@ export const BLOCKS = [
     document: "003",
     block: 14,
     heading: "7.1 客户端工具",
-    before: `import { type ClientToolDefinition, jsonResult } from "haft/compat";
-      interface ToolDefinition {
-        name: string; description?: string; parameters?: unknown;
-        execute(toolCallId: string, params: unknown): Promise<{ details?: unknown }>;
-      }`,
+    before: 'import { type ClientToolDefinition, jsonResult, type ToolDefinition } from "haft/compat";',
     after: `${EXPECT} import { toClientToolDefinitions as ours } from "haft/compat";
       export async function check() {
         const tools = [{ type: "function", function: { name: "locate", description: "Where?", parameters: { type: "object" } } } as const];

@@ -1,4 +1,4 @@
-// The TypeScript blocks of the design documents: found by fences, named by document, heading and number.
+// The blocks of the design documents: found by fences, named by document, heading and number.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -9,8 +9,12 @@ export function readDocuments(folder) {
   return files.sort().flatMap((name) => readBlocks(name.slice(0, 3), readFileSync(join(folder, name), "utf8")));
 }
 
+/** Those that can be run, parsed or compared. Pictures and output of programs cannot. */
+const LANGUAGES = new Set(["typescript", "python", "xml", "yaml", "json5", "prompt"]);
+
 function readBlocks(document, text) {
   const blocks = [];
+  const counts = new Map();
   let heading = "";
   let open;
   for (const line of text.split(/\r?\n/)) {
@@ -18,8 +22,12 @@ function readBlocks(document, text) {
     if (open !== undefined) {
       if (fence === null) open.lines.push(line);
       else {
-        if (open.language === "typescript" || open.language === "ts") {
-          blocks.push({ document, heading, block: blocks.length + 1, code: open.lines.join("\n") });
+        const code = open.lines.join("\n");
+        const language = languageOf(open.language, code);
+        if (LANGUAGES.has(language)) {
+          const block = (counts.get(language) ?? 0) + 1;
+          counts.set(language, block);
+          blocks.push({ document, heading, language, block, code });
         }
         open = undefined;
       }
@@ -27,4 +35,31 @@ function readBlocks(document, text) {
     else heading = /^#{1,6}\s+(.+?)\s*$/.exec(line)?.[1] ?? heading;
   }
   return blocks;
+}
+
+/** A prompt has no language, and describes a tool. */
+function languageOf(named, code) {
+  if (named === "ts") return "typescript";
+  return named === "" && /^### \w+\nDescription: /.test(code) ? "prompt" : named;
+}
+
+/** The names that a Python block defines, with the class of each: classes, functions, methods, fields and attributes. */
+export function readPythonNames(code) {
+  const names = new Map();
+  const add = (owner, name, value) => names.set(`${owner}.${name}`, { owner, name, value });
+  let owner;
+  for (const line of code.split("\n")) {
+    const [, className] = /^class (\w+)/.exec(line) ?? [];
+    if (className !== undefined) add(undefined, (owner = className));
+    const [, indent, method] = /^( *)(?:async )?def (\w+)/.exec(line) ?? [];
+    if (method !== undefined && indent === "") add((owner = undefined), method);
+    else if (method !== undefined && indent === "    " && method !== "__init__") add(owner, method);
+    const [, attribute] = /^ {8}self\.(\w+)(?::| =)/.exec(line) ?? [];
+    if (attribute !== undefined && owner !== undefined) add(owner, attribute);
+    const [, field, value] = /^ {4}(\w+)(?:: [^(]*| = "(\w+)".*)$/.exec(line) ?? [];
+    if (field !== undefined && owner !== undefined) add(owner, field, value);
+    const [, used] = /\bregistry\.(\w+)\(/.exec(line) ?? [];
+    if (used !== undefined) add("ToolRegistry", used);
+  }
+  return [...names.values()];
 }

@@ -1,4 +1,4 @@
-// `npm run seeds -- DIR`: compiles, runs and compares the TypeScript blocks of the design documents with the packed archive.
+// `npm run seeds -- DIR`: compiles, runs and compares the blocks of the design documents with the packed archive.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,8 @@ import process from "node:process";
 import { installArchive } from "../install-archive.mjs";
 import { findTool } from "../run-tool.mjs";
 import { BLOCKS, IMPORTS } from "./blocks.mjs";
-import { readDocuments } from "./read-documents.mjs";
+import { OTHER_BLOCKS, PYTHON_NAMES } from "./other-blocks.mjs";
+import { readDocuments, readPythonNames } from "./read-documents.mjs";
 
 /** The documents leave types out: parameters of functions, and what is caught. */
 const COMPILER_OPTIONS = {
@@ -41,11 +42,14 @@ process.on("exit", () => {
   rmSync(scratch, { recursive: true, force: true });
   if (!hadSample) rmSync(sample, { force: true });
 });
-await installArchive(scratch, ["vitest", "@sinclair/typebox", "@types/node", "zod-to-json-schema"]);
+await installArchive(scratch, ["vitest", "@sinclair/typebox", "@types/node", "yaml", "zod-to-json-schema"]);
 const failures = [];
+const ENTRIES = [...BLOCKS.map((entry) => ({ language: "typescript", ...entry })), ...OTHER_BLOCKS];
 const blocks = readDocuments(folder).map(describeBlock);
-for (const missing of BLOCKS.filter((entry) => !blocks.some((block) => block.entry === entry))) {
-  failures.push(`${missing.document}, block ${missing.block}: not found under the heading "${missing.heading}"`);
+for (const missing of ENTRIES.filter((entry) => !blocks.some((block) => block.entry === entry))) {
+  failures.push(
+    `${missing.document}, ${missing.language} block ${missing.block}: not found under the heading "${missing.heading}"`,
+  );
 }
 writeBlocks();
 const problems = compile();
@@ -56,12 +60,36 @@ const failed = run(runnable.filter(({ entry }) => entry.runs !== false));
 report();
 
 function describeBlock(block) {
-  const known = BLOCKS.find(
-    (entry) => entry.document === block.document && entry.block === block.block && entry.heading === block.heading,
+  const { document, heading, language } = block;
+  const known = ENTRIES.find(
+    (entry) =>
+      entry.document === document &&
+      entry.language === language &&
+      entry.block === block.block &&
+      entry.heading === heading,
   );
-  const name = `seed-${block.document}-${String(block.block).padStart(2, "0")}`;
-  const entry = known ?? { ...block, code: undefined };
-  return { ...block, entry, name, label: `${block.document} ${block.heading}, block ${block.block}` };
+  const isTypeScript = language === "typescript";
+  const name = `seed-${document}-${isTypeScript ? "" : `${language}-`}${String(block.block).padStart(2, "0")}`;
+  const label = `${document} ${heading}, ${isTypeScript ? "" : `${language} `}block ${block.block}`;
+  if (!known && !isTypeScript) failures.push(`${label}: nothing is known about it`);
+  return { ...block, entry: known ?? { ...block, code: undefined }, name, label };
+}
+
+/** The program of a block: TypeScript as it is printed, with its ellipses filled; anything else as a text. */
+function programOf({ code, entry, language, label }) {
+  const { before = "", after = "", fills = [] } = entry;
+  if (language !== "typescript") {
+    const text = `export const BLOCK = ${JSON.stringify(code)};`;
+    if (language !== "python") return `${text}\n${after}\n`;
+    const names = `import { checkNames } from "./python-names.ts";\nconst NAMES = ${JSON.stringify(readPythonNames(code))};`;
+    return `${text}\n${names}\n${after}\n`;
+  }
+  let printed = code;
+  for (const [gap, filling] of fills) {
+    if (!printed.includes(gap)) failures.push(`${label}: it has no ${gap} to fill`);
+    printed = printed.replaceAll(gap, filling);
+  }
+  return `${before}\n${printed}\n${after}\n`;
 }
 
 function writeBlocks() {
@@ -76,10 +104,11 @@ function writeBlocks() {
   for (const [specifier, text] of Object.entries(IMPORTS)) {
     writeFileSync(join(place, `${specifier.replace("./", "").replace(":", "-")}.ts`), text);
   }
-  for (const { code, entry, name } of blocks) {
-    const { before = "", after = "", runs } = entry;
-    const isTests = runs === "tests";
-    writeFileSync(join(place, `${name}${isTests ? ".test" : ""}.ts`), `${before}\n${code}\n${after}\n`);
+  writeFileSync(join(place, "python-names.ts"), PYTHON_NAMES);
+  for (const block of blocks) {
+    const { entry, name } = block;
+    const isTests = entry.runs === "tests";
+    writeFileSync(join(place, `${name}${isTests ? ".test" : ""}.ts`), programOf(block));
     if (!isTests) writeFileSync(join(place, `${name}.test.ts`), driverOf(name, entry));
   }
 }
@@ -185,7 +214,7 @@ function report() {
   }
   const { compiled, run: ran, compared } = counts;
   process.stdout.write(
-    `${blocks.length} TypeScript blocks: ${compiled} compiled, ${ran} run, ${compared} compared with our types; ${exceptions.length} exceptions\n`,
+    `${blocks.length} blocks: ${compiled} compiled, ${ran} run, ${compared} compared with our types; ${exceptions.length} exceptions\n`,
   );
   for (const line of exceptions) process.stdout.write(`  exception: ${line}\n`);
   for (const line of failures) process.stdout.write(`  FAILED: ${line}\n`);
