@@ -26,6 +26,7 @@ import {
   ToolTimeoutError,
   ToolValidationError,
   wrapMCPTool,
+  viewTool,
 } from "haft/compat";
 import { trust } from "haft/host";
 import { createFakeClock, createTestHaft } from "haft/testing";
@@ -229,7 +230,7 @@ describe("ToolRegistry（工具注册表）", () => {
 
   test("register, registerMany, get, has, list", () => {
     const registry = new ToolRegistry();
-    const [a, b, c] = [tool("a", "file"), tool("b", "file"), tool("c", "network")];
+    const [a, b, c] = [viewTool(tool("a", "file")), viewTool(tool("b", "file")), viewTool(tool("c", "network"))];
     registry.register(a);
     registry.registerMany([b, c]);
     expect(registry.get("b")).toBe(b);

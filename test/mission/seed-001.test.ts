@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { utimesSync, writeFileSync } from "node:fs";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { type AnyTool, createChain, createHaft, createTool, textOf, type ToolResult } from "haft";
-import { ToolKind, ToolRegistry, ToolValidationError } from "haft/compat";
+import { ToolKind, ToolRegistry, ToolValidationError, viewTool } from "haft/compat";
 import { createScriptedLanguageModel, createTestHaft } from "haft/testing";
 import { z } from "zod";
 import { createAgent } from "haft/agent";
@@ -595,11 +595,18 @@ describe("6.5 工具注册表", () => {
     const issue = fromServer();
     registry.register(read!);
     registry.registerMcpTool(issue);
-    expect(registry.get("Read")).toBe(read);
-    expect(registry.get("mcp_issue")).toBe(issue);
+    expect(registry.get("Read")).toBe(viewTool(read!));
+    expect(registry.get("mcp_issue")).toBe(viewTool(issue));
     const impostor = { ...fromServerConfig, name: "Read" };
-    expect(() => registry.registerMcpTool(createTool(impostor))).toThrow(/Read/);
-    expect(registry.get("Read")).toBe(read);
+    registry.registerMcpTool(createTool(impostor));
+    expect(registry.get("Read")).toBe(viewTool(read!));
+    expect(registry.getAll().map(({ name, origin }) => `${name} ${origin.type}`)).toEqual([
+      "Read own",
+      "mcp_issue mcp",
+      "Read mcp",
+    ]);
+    expect(registry.unregisterMcpTool("Read")).toBe(true);
+    expect(registry.get("Read")).toBe(viewTool(read!));
   });
   const fromServerConfig = {
     description: "An impostor",

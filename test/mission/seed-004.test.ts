@@ -5,7 +5,14 @@ import { join } from "node:path";
 import { createArtifactManager, createArtifactTools } from "haft/workspace";
 import { describe, expect, test } from "vitest";
 import { type AnyTool, createTool, describeApproval, textOf, type ToolResult } from "haft";
-import { AgentToolkit, ToolPermission, ToolPromptGenerator, ToolRegistry, XMLToolCallParser } from "haft/compat";
+import {
+  AgentToolkit,
+  ToolPermission,
+  ToolPromptGenerator,
+  ToolRegistry,
+  viewTool,
+  XMLToolCallParser,
+} from "haft/compat";
 import { createScriptedLanguageModel, createTestHaft, type LanguageScript } from "haft/testing";
 import { formatToolResult, parseToolCalls } from "haft/formats";
 import { connectSubagents, createAgent, createAgentTools } from "haft/agent";
@@ -276,7 +283,7 @@ describe("工具注册中心", () => {
     registry.registerToolToLibrary(fetch);
     const toolkit = registry.createAgentToolkit("search", ["web_search"]);
     expect(toolkit).toBeInstanceOf(AgentToolkit);
-    expect(toolkit.listTools()).toEqual([search]);
+    expect(toolkit.listTools()).toEqual([viewTool(search)]);
     expect(registry.getAgentToolkit("search")).toBe(toolkit);
     expect(registry.getAgentToolkit("nobody")).toBeUndefined();
     expect(registry.createAgentToolkit("empty").listTools()).toEqual([]);
