@@ -137,8 +137,13 @@ function* readParameter(context: TagContext, tag: Tag, key: string): Reading {
   const { reader, shape, input } = context;
   const parameter = input.begin(key, declaredAs(shape, tag));
   const text = tag.isEmpty ? "" : yield* readTagValue(reader, shape, valueEnds(context, tag), parameter.stream);
-  if (!shape.isNested || parameter.isText || !text.includes(shape.style.open)) return parameter.end(text);
   const { calls, tools } = reader;
+  const types = tools.typesOf(calls.name, key);
+  // Without a schema, tags in XML may be a text that somebody forgot to put into CDATA.
+  const mayNest = shape.isNested || (shape.markup === "xml" && (types?.has("object") || types?.has("array")));
+  if (!mayNest || parameter.isText || !text.includes(shape.style.open)) return parameter.end(text);
+  // JSON may have tags in its texts.
+  if (!shape.isNested && !text.trimStart().startsWith(shape.style.open)) return parameter.end(text);
   const nested = { text, style: shape.style, tools, tool: calls.name, parameter: key, repair: calls.repair };
   parameter.endAs(readNestedValue(nested));
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { callsOf, readEveryWay } from "./read-every-way.fixture.ts";
 import { XMLToolCallParser } from "../../compat/text-calls.ts";
+import { parseToolCalls } from "./tool-call-parser.ts";
 
 const TOOLS = [
   {
@@ -114,6 +115,24 @@ describe("types", () => {
     expect(read("<mode>many</mode>").calls[0]!.input).toEqual({ mode: "many" });
     expect(read("<mode>9007199254740993</mode>").calls[0]!.input).toEqual({ mode: "9007199254740993" });
   });
+});
+
+test("values of objects and lists may be nested tags, if the schema says so", () => {
+  const parameters = {
+    type: "object",
+    properties: {
+      where: { type: "object", properties: { city: { type: "string" }, zip: { type: "integer" } } },
+      tags: { type: "array", items: { type: "string" } },
+      html: { type: "string" },
+    },
+  };
+  const text =
+    "<where><city>Paris</city><zip>75001</zip></where><tags><item>a</item><item>2</item></tags>" +
+    "<html><![CDATA[<b>x</b>]]></html>";
+  const xml = `<tool_call><name>find</name><params>${text}</params></tool_call>`;
+  const [call] = parseToolCalls(xml, { tools: [{ name: "find", parameters }] }).calls;
+  expect(call!.failure).toBeUndefined();
+  expect(call!.input).toEqual({ where: { city: "Paris", zip: 75001 }, tags: ["a", "2"], html: "<b>x</b>" });
 });
 
 describe("rejected, with the right form in the message", () => {
