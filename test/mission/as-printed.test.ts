@@ -5,21 +5,26 @@ import {
   type AgentTool,
   BaseTool,
   createTool,
+  type ITool,
   type ResultView,
   type Tool,
   ToolCategory,
   type ToolContext,
+  ToolError,
   ToolExecutor,
+  ToolKind,
   type ToolParameter,
   ToolPermission,
   ToolPromptGenerator,
   ToolRegistry,
   type ToolResult,
+  toToolDefinitions,
   XMLToolCallParser,
 } from "haft/compat";
 import { createArtifactManager, createArtifactTools } from "haft/workspace";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { makeHostFolder } from "./open-host.ts";
 import { openProject } from "./open-project.ts";
 import { openWeb } from "./open-web.ts";
 
@@ -135,6 +140,73 @@ describe("001", () => {
     registry.register(createTool(config));
     expect(await new ToolExecutor(registry).execute("Act", {})).toMatchObject({ status });
   });
+});
+
+test("000: a tool is found, its parameters parse, and it runs, step by step as printed", async () => {
+  const { workspace, at } = openProject({ "a.txt": "one" });
+  const registry = new ToolRegistry();
+  registry.registerMany(workspace.tools);
+  const tool: Tool = registry.get("read_file")!;
+  expect(`${tool.description}`).toContain("Reads a file");
+  const { parameters } = registry.get("read_file")!;
+  expect(() => parameters.parse({})).toThrow(ToolError);
+  const validated = parameters.parse({ path: at("a.txt") });
+  expect(await new ToolExecutor(registry).execute("read_file", validated)).toMatchObject({
+    result: { content: "one", size: 3 },
+  });
+});
+
+test("001: tools of kind write and execute need confirmation, wherever they run", async () => {
+  const create = (kind: ToolKind) =>
+    createTool({
+      name: `do_${kind}`,
+      kind,
+      description: { short: "Acts." },
+      schema: z.object({}),
+      execute: () => "done",
+    });
+  for (const kind of [ToolKind.Write, ToolKind.Execute]) {
+    const registry = new ToolRegistry();
+    registry.register(create(kind));
+    expect(await new ToolExecutor(registry).execute(`do_${kind}`, {})).toMatchObject({ status: "pending" });
+    expect(await createHaft({ tools: [create(kind)] }).execute(`do_${kind}`, {})).toMatchObject({ status: "pending" });
+    const host = await makeHostFolder().open();
+    host.haft.register(create(kind));
+    expect(await host.haft.execute(`do_${kind}`, {})).toMatchObject({ status: "pending" });
+  }
+});
+
+test("002: an ITool as drawn is registered, and every tool of the registry is one", async () => {
+  const drawn: ITool = {
+    id: "add_one",
+    name: "add_one",
+    description: "Adds one",
+    params: z.object({ n: z.number() }),
+    async: false,
+    execute: ({ n }: { n: number }) => n + 1,
+    toCallParams: () => ({ name: "add_one", description: "Adds one", parameters: { type: "object" }, async: false }),
+  };
+  const registry = new ToolRegistry();
+  const tool: ITool = registry.register(drawn);
+  expect(tool).toMatchObject({ id: "add_one", async: false });
+  expect(await new ToolExecutor(registry).execute("add_one", { n: 1 })).toMatchObject({ result: 2 });
+});
+
+test("003: toToolDefinitions takes AgentTools, and rethrows once the signal is aborted", async () => {
+  const stop = new AbortController();
+  const [definition] = toToolDefinitions([
+    {
+      name: "stop",
+      description: "Stops",
+      parameters: { type: "object" },
+      async execute() {
+        stop.abort();
+        throw new Error("half done");
+      },
+    },
+  ]);
+  const running = definition!.execute("c1", {}, undefined, undefined, stop.signal);
+  await expect(running).rejects.toThrow(ToolError);
 });
 
 test("003: an AgentTool is registered as it is, and gets its four arguments", async () => {
