@@ -1,6 +1,6 @@
 import { bareSection, pythonicSection } from "./bare-calls.ts";
 import { exampleInput, INPUT_FORM } from "./example-input.ts";
-import { fencedSection, JSON_FORMATS } from "./json-formats.ts";
+import { FENCED_SECTIONS, JSON_FORMATS } from "./json-formats.ts";
 import { clineSection, invokeSection, TAG_FORMATS } from "./tag-formats.ts";
 import { TEXT_FORMATS, type TextFormatName } from "../../core/text-formats.ts";
 import type { Section, TextFormat, ToolTable } from "./text-format.ts";
@@ -37,9 +37,12 @@ function makeSections(tools: ToolTable): Section[] {
     ...textFormat("qwen3-coder").sections(tools),
     // Sections that start with a mere bracket or word are read below, with stricter rules.
     ...own.filter(({ open, onlyAtLineStart }) => !onlyAtLineStart && !open.includes("[")),
-    fencedSection("known tools only"),
+    ...FENCED_SECTIONS,
     llama4Section,
-    bareSection({ json: "json", python: "llama4-pythonic", knownToolsOnly: true, place: "line start" }),
+    {
+      ...bareSection({ json: "json", python: "llama4-pythonic", knownToolsOnly: true, place: "line start" }),
+      isExampleWith: "text after it",
+    },
   ];
 }
 

@@ -151,8 +151,8 @@ const EXAMPLES: Record<TextFormatName, { text: string; calls?: unknown[]; says?:
     says: "Ok.",
   },
   json: {
-    text: 'I call:\n```json\n[{"name": "forecast", "arguments": {"city": "Oslo", "days": 3}}, {"name": "now", "arguments": {}}]\n```',
-    says: "I call:",
+    // After prose only if the format is known: `auto` reads it as an example.
+    text: '```json\n[{"name": "forecast", "arguments": {"city": "Oslo", "days": 3}}, {"name": "now", "arguments": {}}]\n```',
   },
 };
 

@@ -144,7 +144,11 @@ function* readCallObject(reader: CallReader, json: JsonReader, options: JsonCall
       calls.setName(name.trim());
       return confirmIfCertain();
     }
-    if (INPUT_KEYS.has(key)) return yield* readInput();
+    if (INPUT_KEYS.has(key)) {
+      const isDefinition = key === "parameters" && calls.isTentative && (yield* beginsSchema(reader));
+      if (isDefinition) throw new Malformed("it defines a tool");
+      return yield* readInput();
+    }
     if (ID_KEYS.has(key)) return calls.setModelId(String(yield* readScalar(exact)));
     if (!OTHER_KEYS.has(key)) {
       if (calls.isTentative) throw new Malformed(`"${key}" is not part of a call`);
@@ -174,6 +178,19 @@ function* readCallObject(reader: CallReader, json: JsonReader, options: JsonCall
     calls.write("{}");
   }
   calls.finish();
+}
+
+/** Whether the arguments are a JSON Schema, not values: texts about tools define them. Takes nothing. */
+function* beginsSchema({ source, calls, tools }: CallReader): Reading<boolean> {
+  if (tools.parametersOf(calls.name)?.has("type")) return false;
+  let at = 0;
+  for (const token of ["{", '"type"', ":", '"object"']) {
+    at = yield* lookPastSpace(source, at);
+    while (source.left < at + token.length && !source.ended && token.startsWith(source.peek(token.length, at))) yield;
+    if (source.peek(token.length, at) !== token) return false;
+    at += token.length;
+  }
+  return true;
 }
 
 /** Reads the arguments of a call: an object, an object in a string, or nothing. */

@@ -50,21 +50,25 @@ const HERMES: TextFormat = {
   write: writeEach((call) => `<tool_call>\n${JSON.stringify(nameAndArguments(call))}\n</tool_call>`),
 };
 
-export function fencedSection(tentative: true | "known tools only"): Section {
-  return jsonSection({
-    format: "json",
-    open: ["```json", "```tool_call"],
-    close: ["```"],
-    onlyAtLineStart: true,
-    tentative,
-  });
+const JSON_FENCE = "```json";
+/** Only a format of calls has it. */
+const CALL_FENCE = "```tool_call";
+
+function fencedSection(open: readonly string[], tentative: true | "known tools only"): Section {
+  return jsonSection({ format: "json", open, close: ["```"], onlyAtLineStart: true, tentative });
 }
+
+/** Without knowing the format: documentation has calls in fences too. */
+export const FENCED_SECTIONS: readonly Section[] = [
+  fencedSection([CALL_FENCE], "known tools only"),
+  { ...fencedSection([JSON_FENCE], "known tools only"), isExampleWith: "any text" },
+];
 
 const JSON_TEXT: TextFormat = {
   name: "json",
   sharesMarkers: true,
   readsCodeBlocks: true,
-  sections: () => [fencedSection(true), bareSection({ json: "json" })],
+  sections: () => [fencedSection([JSON_FENCE, CALL_FENCE], true), bareSection({ json: "json" })],
   write(calls) {
     const [first, ...rest] = calls.map(nameAndArguments);
     return JSON.stringify(rest.length === 0 ? first : [first, ...rest]);

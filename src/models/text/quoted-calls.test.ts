@@ -4,6 +4,7 @@ import { callsOf, readEveryWay, readInChunks, readSomeWays } from "./read-every-
 import { TEXT_FORMATS, type TextFormatName } from "../../core/text-formats.ts";
 
 const TOOLS = [{ name: "search", parameters: { type: "object", properties: { query: { type: "string" } } } }];
+const JSON_CALL = '{"name": "search", "arguments": {"query": "x"}}';
 const CALL = '<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>';
 const LINES = '<tool_call>\n{"name": "search", "arguments": {"query": "x"}}\n</tool_call>';
 const read = (text: string, options = {}) => readSomeWays(text, { tools: TOOLS, ...options });
@@ -116,6 +117,40 @@ describe("a real call is made", () => {
       expect(parsed.calls[0]!.failure).toBeUndefined();
       expect(parsed.text).toBe(text.replace(/<tool_call>\{[^]*<\/tool_call>/, ""));
     }
+  });
+
+  test.each([
+    ["in a fence before prose", `\`\`\`json\n${JSON_CALL}\n\`\`\`\nRun it with your own key.`],
+    ["in a fence after prose", `The model answers:\n\n\`\`\`json\n${JSON_CALL}\n\`\`\``],
+    ["in a second fence", `\`\`\`json\n{"a": 1}\n\`\`\`\n\`\`\`json\n${JSON_CALL}\n\`\`\``],
+    ["without a fence, before prose", `The model answers:\n${JSON_CALL}\nYour code then runs search.`],
+    ["in a list, before prose", `The model answers:\n[${JSON_CALL}]\nand waits.`],
+    ["in other data", `It returns:\n{\n"tool_calls": [\n${JSON_CALL},\n${JSON_CALL}\n]\n}`],
+    ["as Python, before prose", `The model answers:\n[search(query="x")]\nYour code then runs search.`],
+  ])("not %s, in a text of an unknown format", (_, text) => {
+    const parsed = readEveryWay(text, { tools: TOOLS });
+    expect(parsed.calls).toEqual([]);
+    expect(parsed.text).toBe(text);
+  });
+
+  test("not the definition of a tool", () => {
+    const definition = { name: "search", parameters: { type: "object", properties: { query: { type: "string" } } } };
+    for (const text of [JSON.stringify(definition), JSON.stringify(definition, null, 2)]) {
+      for (const format of ["auto", "json", "llama3-json"] as const) {
+        expect(readEveryWay(text, { tools: TOOLS, format })).toMatchObject({ calls: [], text });
+      }
+    }
+    const values = '{"name": "search", "parameters": {"query": "type"}}';
+    expect(readEveryWay(values, { tools: TOOLS }).calls).toMatchObject([{ input: { query: "type" } }]);
+  });
+
+  test("at the end of a text of an unknown format, and alone in a fence", () => {
+    const fenced = `<think>So</think>\n\`\`\`json\n${JSON_CALL}\n\`\`\`\n<|im_end|>`;
+    for (const text of [`I search:\n${JSON_CALL}\n`, `${JSON_CALL}<|eot_id|>`, `${JSON_CALL}\n${CALL}`, fenced]) {
+      expect(readEveryWay(text, { tools: TOOLS }).calls[0]).toMatchObject({ name: "search", input: { query: "x" } });
+    }
+    const { warnings } = read(`${JSON_CALL}\nI wait.`);
+    expect(warnings.join()).toContain("The call of search was not made, because text follows it");
   });
 
   test("in a fence, if the format writes its calls in fences", () => {

@@ -61,6 +61,8 @@ class TextReadingState {
   /** Calls in reasoning that nothing has closed yet. */
   #isHolding = false;
   #isAfterCall = false;
+  /** The end of the text so far, without blanks. */
+  #lastText = "";
   /** How many `<s>` of HTML are open. */
   #openStrikes = 0;
 
@@ -122,6 +124,7 @@ class TextReadingState {
     this.#reader.source.takeMarked();
     this.#position.add(piece);
     this.#isAfterCall &&= piece.trim() === "";
+    this.#lastText = piece.trimEnd().at(-1) ?? this.#lastText;
   };
 
   #skip(found: FoundMarker): void {
@@ -141,8 +144,12 @@ class TextReadingState {
       return this.#passText(source.take(found.length));
     }
     const isInLine = section.endsLineAfterText === true && !this.#position.isLineBlank;
-    if (isInLine && !this.#position.mayBeginCall) return this.#passText(source.take(found.length));
-    if (!(yield* isInLine ? this.#readInLine(section, found) : this.#tryRead(section, found))) return;
+    const end = this.#readsQuotes || !section.isExampleWith ? "line" : "text";
+    if ((isInLine && !this.#position.mayBeginCall) || (end === "text" && this.#isInExample(section))) {
+      return this.#passText(source.take(found.length));
+    }
+    const isHeld = isInLine || end === "text";
+    if (!(yield* isHeld ? this.#readHeld(section, found, end) : this.#tryRead(section, found))) return;
     this.#position.passCall();
     this.#isAfterCall = true;
   }
@@ -163,28 +170,42 @@ class TextReadingState {
     }
   }
 
-  /** Reads a call after text on the same line. It is held until it is certain that it ends the line. */
-  *#readInLine(section: Section, found: FoundMarker): Reading<boolean> {
+  /** Before it there is text, or a bracket of the data that it is a part of. */
+  #isInExample({ isExampleWith }: Section): boolean {
+    if (isExampleWith === "any text" && (this.#lastText !== "" || this.#isAfterCall)) return true;
+    return /[[{(,=]/.test(this.#lastText);
+  }
+
+  /** Reads a call that counts only if it ends the line, or the text. It is held until that is certain. */
+  *#readHeld(section: Section, found: FoundMarker, end: "line" | "text"): Reading<boolean> {
     const reader = this.#reader;
     reader.hold();
     if (!(yield* this.#tryRead(section, found))) {
       reader.release();
       return false;
     }
-    const isCall = reader.heldCalls().every(({ failure }) => !failure) && (yield* this.#isAtLineEnd());
+    // A call that is cut off with the text is reported.
+    const isWhole = end === "text" || reader.heldCalls().every(({ failure }) => !failure);
+    const isCall = isWhole && (yield* this.#isAtEnd(end));
+    const names = new Set(reader.heldCalls().map(({ name }) => name));
     if (isCall) reader.release();
     else this.#passText(reader.drop());
+    for (const name of isCall || end === "line" ? [] : names) {
+      reader.warn(`The call of ${name} was not made, because text follows it. Make a call at the end of the text.`);
+    }
     return isCall;
   }
 
-  /** Only blanks and end tokens follow on the line. Takes nothing. */
-  *#isAtLineEnd(): Reading<boolean> {
+  /** Only blanks and end tokens follow on the line, or in the text. Takes nothing. */
+  *#isAtEnd(end: "line" | "text"): Reading<boolean> {
     const { source } = this.#reader;
     const at = yield* lookPastSpace(source, 0);
-    if (source.peek(1, at) === "" || source.peek(at).includes("\n")) return true;
+    if (source.peek(1, at) === "" || (end === "line" && source.peek(at).includes("\n"))) return true;
     const next = yield* atMarker(source, this.#plan.markers, at);
     const type = next && this.#plan.meanings.get(next.marker)?.type;
-    return type === "control_token" || type === "end_token";
+    // A bracket alone may begin other data.
+    const isNextCall = end === "text" && type === "section" && (next?.length ?? 0) > 1;
+    return isNextCall || type === "control_token" || type === "end_token";
   }
 
   /** `</s>` is also a tag of HTML. It ends the text only after a call or as the last thing of the text, without `<s>`. */

@@ -28,6 +28,8 @@ export interface Section {
   readonly onlyAtLineStart?: boolean;
   /** After text on the same line, what was read is a call only if it ends the line. Prose mentions calls. */
   readonly endsLineAfterText?: boolean;
+  /** What was read is a call only if no text follows, or precedes and follows: with prose it is an example. */
+  readonly isExampleWith?: "text after it" | "any text";
   /** Starts before the marker and takes it. If it throws while a call is tentative, the text was not a call. */
   read(reader: CallReader, found: SectionMarker): Reading;
 }
