@@ -281,3 +281,52 @@ test("events come in order: the name, the arguments as they arrive, then the cal
     ["text", " ok"],
   ]);
 });
+
+describe("what other parsers lost", () => {
+  const union = { anyOf: [{ type: "array", items: { type: "integer" } }, { type: "string" }] };
+  const either = { anyOf: [{ type: "array", items: { type: "string" } }, { type: "object" }] };
+  const properties = { a: { type: "string" }, list: { type: "array", items: { type: "string" } }, union, either };
+  const tools = [{ name: "f", parameters: { type: "object", properties } }];
+  const m3 = (text: string) => text.replaceAll("<", "]<]minimax[>[<");
+  const inSeed = (value: string) =>
+    `<seed:tool_call><function=f><parameter=a>${value}</parameter></function></seed:tool_call>`;
+  const inQwen = (value: string) =>
+    `<tool_call>\n<function=f>\n<parameter=a>${value}</parameter>\n</function>\n</tool_call>`;
+  const inM3 = (value: string) => m3(`<tool_call><invoke name="f">${value}</invoke></tool_call>`);
+
+  test.each<[what: string, format: TextFormatName, text: string, input: object]>([
+    ["the last line end of a text", "seed-oss", inSeed("one\ntwo\n"), { a: "one\ntwo\n" }],
+    ["the last line end of a text", "qwen3-coder", inQwen("one\ntwo\n"), { a: "one\ntwo\n" }],
+    ["nothing of a text on lines of its own", "qwen3-coder", inQwen("\none\ntwo\n"), { a: "one\ntwo" }],
+    ["nothing of a single line", "qwen3-coder", inQwen("a.txt\n"), { a: "a.txt" }],
+    ["a list that may be text", "minimax-m3", inM3("<union><item>1</item><item>2</item></union>"), { union: [1, 2] }],
+    ["a text that may be a list", "minimax-m3", inM3("<union>1 and 2</union>"), { union: "1 and 2" }],
+    ["a list that may be an object", "minimax-m3", inM3("<either><item>a</item></either>"), { either: ["a"] }],
+    ["an object that may be a list", "minimax-m3", inM3("<either><x>a</x></either>"), { either: { x: "a" } }],
+    [
+      "a list with escaped quotation marks",
+      "glm",
+      '<tool_call>f\n<arg_key>list</arg_key>\n<arg_value>[\\"a\\", \\"b\\"]</arg_value>\n</tool_call>',
+      { list: ["a", "b"] },
+    ],
+  ])("%s (%s)", (_, format, text, input) => {
+    expect(callsOf(readEveryWay(text, { tools, format }))).toEqual([{ name: "f", input }]);
+  });
+
+  test("the text of a message whose header was begun anew, or that is for a role", () => {
+    for (const header of ["commentary to=assistant<|channel|>final", "commentary to=user", "final"]) {
+      const parsed = readEveryWay(`<|channel|>${header}<|message|>Hello<|return|>`, { tools, format: "harmony" });
+      expect(parsed).toMatchObject({ text: "Hello", calls: [] });
+    }
+    const role = '<|start|>assistant to=functions.f<|channel|>commentary json<|message|>{"a":"b"}<|call|>';
+    expect(callsOf(readEveryWay(role, { tools, format: "harmony" }))).toEqual([{ name: "f", input: { a: "b" } }]);
+  });
+
+  test("the name of a tool, if the id of a call is only a number", () => {
+    const text =
+      '<|tool_calls_section_begin|><|tool_call_begin|>3<|tool_call_argument_begin|>{"a":"x"}<|tool_call_end|><|tool_calls_section_end|>';
+    expect(readEveryWay(text, { tools, format: "kimi-k2" }).calls).toMatchObject([
+      { name: "", failure: { message: expect.stringContaining("its id has no name of a tool") } },
+    ]);
+  });
+});

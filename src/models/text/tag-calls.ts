@@ -29,7 +29,7 @@ export function* readTagCall(reader: CallReader, shape: TagShape, tag: Tag): Rea
   const name = shape.callTags.length === 0 ? tag.name : (tag.value ?? tag.attributes.get(shape.nameAttribute));
   if (name !== undefined) calls.setName(name.trim());
   else if (shape.nameTags.length === 0) throw new Malformed(`its tag ${tag.name} has no ${shape.nameAttribute}`);
-  const input = createTagInput(reader, shape.untyped);
+  const input = createTagInput(reader, shape.untyped, shape.isNested);
   if (!tag.isEmpty) yield* readChildren({ reader, shape, input, call: tag, parent: tag });
   if (!calls.hasName) throw new Malformed(`it names no tool (${shape.nameTags.map((each) => `<${each}>`).join(", ")})`);
   if (!calls.isFinished) input.finish();
@@ -419,7 +419,7 @@ interface OpenParameter {
 const MAX_PARAMETERS = 256;
 const TEXT: ReadonlySet<JsonType> = new Set(["string"] as const);
 
-export function createTagInput({ calls, tools }: CallReader, untyped: Untyped): TagInput {
+export function createTagInput({ calls, tools }: CallReader, untyped: Untyped, isNested = false): TagInput {
   const input: Record<string, unknown> = {};
   let count = 0;
   return {
@@ -432,7 +432,8 @@ export function createTagInput({ calls, tools }: CallReader, untyped: Untyped): 
       if (count >= MAX_PARAMETERS) throw new Malformed("it has too many parameters", "input_too_large");
       const types = tools.typesOf(calls.name, key) ?? (declared === "text" ? TEXT : undefined);
       const rule = declared === "json" ? "json" : untyped;
-      const isText = isPlainText(types, rule);
+      const mayBeTags = isNested && types !== undefined && (types.has("array") || types.has("object"));
+      const isText = isPlainText(types, rule) && !mayBeTags;
       if (calls.streams) calls.write(`${count === 0 ? "{" : ","}${JSON.stringify(key)}:${isText ? '"' : ""}`);
       count++;
       input[key] = undefined;
@@ -478,10 +479,16 @@ interface NestedValue {
 
 /** Reads a value whose members are tags: an object, or a list if the schema has one or a tag repeats. */
 function readNestedValue({ text, style, tools, tool, parameter, repair }: NestedValue): unknown {
+  // The format writes each item of a list as `item`.
+  const isList = (children: readonly Element[], types: ReadonlySet<JsonType> | undefined, path: Path): boolean => {
+    if (types && !types.has("array")) return false;
+    if (types && !types.has("object")) return true;
+    return children.every(({ name }) => name === "item") && !tools.typesAt(tool, [...path, "item"]);
+  };
   const convert = ({ children, text: inside }: Element, path: Path): unknown => {
     const types = tools.typesAt(tool, path);
     if (children.length === 0) return typeValue(inside, types, { untyped: "json", repair });
-    if (types?.has("array") && !types.has("object")) return children.map((child, at) => convert(child, [...path, at]));
+    if (isList(children, types, path)) return children.map((child, at) => convert(child, [...path, at]));
     const object: Record<string, unknown> = {};
     for (const child of children) {
       const value = convert(child, [...path, child.name]);

@@ -51,7 +51,20 @@ function jsonIn(text: string, repair: (what: string) => void): unknown {
   try {
     return parseJson(text);
   } catch {
-    return first === "[" || first === "{" ? repairJson(text, repair) : undefined;
+    if (first !== "[" && first !== "{") return undefined;
+    return repairJson(text, repair) ?? unescapedJson(text, repair);
+  }
+}
+
+/** `[\\"a\\"]`: all quotation marks are escaped, as in the JSON of a string, but nothing is around it. */
+function unescapedJson(text: string, repair: (what: string) => void): unknown {
+  if (!text.includes('\\"') || /(?<!\\)"/.test(text)) return undefined;
+  try {
+    const value = parseJson(JSON.parse(`"${text.trim()}"`) as string);
+    repair("escaped quotation marks were read as quotation marks");
+    return value;
+  } catch {
+    return undefined;
   }
 }
 
@@ -157,8 +170,11 @@ export function createTextValue(trim: Trim, stream?: (piece: string) => void): T
 
 function trimmed(text: string, trim: Trim): string {
   if (trim === "none") return text;
-  const rest = text.slice(leadLength(text, trim));
+  const lead = leadLength(text, trim);
+  const rest = text.slice(lead);
   let end = rest.length;
+  // The last line end belongs to a text of several lines whose first line begins directly after the tag.
+  if (trim === "line" && lead === 0 && rest.trimEnd().includes("\n")) return rest;
   if (trim === "outer") while (isBlank(rest, end - 1)) end--;
   if (rest[end - 1] === "\n") {
     end--;

@@ -98,6 +98,7 @@ function* readOne(reader: CallReader, shape: TokenCalls): Reading {
   if (!separator) throw new Malformed(`${shape.separator[0]} is missing after its name`);
   source.take(separator.length);
   let name = shape.nameFrom(head);
+  if (/^\d+$/.test(name) && !reader.tools.has(name)) throw new Malformed("its id has no name of a tool");
   if (head !== name) calls.setModelId(head);
   if (shape.nameFollows && head === "function" && (yield* skipSpace(source)) !== OPEN_OBJECT) {
     if (tags && (yield* atMarker(source, markerSet(heads)))) return yield* readTags(reader, shape, tags);
@@ -174,6 +175,8 @@ const HARMONY_SECTION: Section = { open: BEGINS, read: readMessage };
 const HARMONY_FIRST_HEADER: Section = { open: ["to="], onlyAtLineStart: true, read: readMessage };
 
 const MAX_HEADER_LENGTH = 400;
+/** Messages to these are text. */
+const ROLES: ReadonlySet<string> = new Set(["assistant", "user", "all"]);
 
 function* readMessage(reader: CallReader): Reading {
   const { source, calls } = reader;
@@ -182,8 +185,10 @@ function* readMessage(reader: CallReader): Reading {
   // No call is open yet: text that is too long for a header stays text.
   const found = yield* readWithin(source, stops, (piece) => void (header += piece), MAX_HEADER_LENGTH);
   if (found === TOO_LONG) throw new Malformed("it is too long for a header");
-  const recipient = /\bto=([^\s<]+)/.exec(header)?.[1];
-  if (recipient !== undefined) {
+  // A header with two channels was begun anew.
+  const [, ...begun] = header.split("<|channel|>");
+  const recipient = /\bto=([^\s<]+)/.exec(begun.length > 1 ? begun.at(-1)! : header)?.[1];
+  if (recipient !== undefined && (!ROLES.has(recipient) || reader.tools.has(recipient))) {
     calls.open("harmony");
     calls.setName(recipient.replace(/^functions\./, ""));
     yield* attempt(reader, readCall(reader), { through: ENDS, before: BEGINS });
@@ -195,7 +200,7 @@ function* readMessage(reader: CallReader): Reading {
   }
   source.take(MESSAGE.length);
   reader.pass("skipped", source.takeMarked());
-  const isReasoning = /<\|channel\|>\s*analysis/.test(header);
+  const isReasoning = /^\s*analysis/.test(begun.at(-1) ?? "");
   const end = yield* readUntil(source, CONTENT_END, (piece) => {
     reader.pass(isReasoning ? "reasoning" : "text", piece);
     source.takeMarked();
