@@ -187,7 +187,10 @@ function takesAlias(own: AnyTool, builtin: AnyTool, name: string): boolean {
 
 /** The name of the tool that a call used, in the tool's own spelling. */
 export function calledName(tool: AnyTool, requested: string): string {
-  const folded = fold(parseVersionedName(requested).name);
+  const { name } = parseVersionedName(requested);
+  // `read` and `Read` are names of two dialects.
+  if (name === tool.name || tool.aliases.includes(name)) return name;
+  const folded = fold(name);
   return tool.aliases.find((alias) => fold(alias) === folded) ?? tool.name;
 }
 

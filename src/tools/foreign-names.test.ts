@@ -203,6 +203,7 @@ describe("calls with the names of other clients", () => {
       { command: "ls", description: "d", timeout: 120000 },
     ],
     ["Bash", { command: "ls", run_in_background: true }, "exec", { command: "ls", run_in_background: true }],
+    ["Bash", { command: "ls", timeout: 500 }, "exec", { command: "ls", timeout: 500 }],
     ["Bash", { command: "ls", dangerouslyDisableSandbox: true }, "exec", { command: "ls", outside_sandbox: true }],
     ["BashOutput", { bash_id: "1" }, "process", { action: "poll", id: "1" }],
     ["KillBash", { shell_id: "1" }, "process", { action: "kill", id: "1" }],
