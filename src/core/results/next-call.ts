@@ -13,9 +13,18 @@ export function showCall(call: Call, tool: AnyTool, input: Readonly<Record<strin
 
 /** For the text of a tool: as `showCall`, by the canonical name of another tool. */
 export function nextCall(context: ToolContext, name: string, input: Readonly<Record<string, unknown>>): string {
+  return possibleCall(context, name, input) ?? `${name} ${JSON.stringify(input)}`;
+}
+
+/** As `nextCall`; undefined if there is no such tool. */
+export function possibleCall(
+  context: ToolContext,
+  name: string,
+  input: Readonly<Record<string, unknown>>,
+): string | undefined {
   const call = callOf(context);
   const tool = call.scope?.get(name) ?? hostOf(context).find(name);
-  return tool ? showCall(call, tool, input) : `${name} ${JSON.stringify(input)}`;
+  return tool && showCall(call, tool, input);
 }
 
 /** How to go on with the same tool: `Use offset=10 to continue.`, in the parameter names of the model. */

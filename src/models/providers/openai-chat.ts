@@ -38,6 +38,7 @@ export interface OpenAIMessage {
 
 /** The calls in a completion. */
 function readCalls(message: OpenAIMessage, options: ReadOptions = {}): ModelCall[] {
+  if ("choices" in message) throw new TypeError("Pass a message, such as completion.choices[0].message.");
   const raw = (message.tool_calls ?? []).map((call) => ({
     id: call.id,
     name: call.function?.name ?? call.custom?.name,

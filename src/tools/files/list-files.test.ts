@@ -152,3 +152,13 @@ test("a file, a missing folder and an outside folder are refused with different 
   expect((await list({ path: ".." })).result).toMatchObject({ error: { code: "path_denied" } });
   expect(textOf((await list({ path: "sources/../sources" })).result.content)).toBe("x  0");
 });
+
+test("recursive does not blame .gitignore for folders that have no files", async () => {
+  const { folder, list } = stage({ ".gitignore": "made\n", "a.txt": "", "made/b.txt": "" });
+  mkdirSync(join(folder, "loop"));
+  symlinkSync(".", join(folder, "loop/self"));
+  mkdirSync(join(folder, "empty/inner"), { recursive: true });
+  const { result, paths } = await list({ recursive: true });
+  expect(paths).toEqual(expect.arrayContaining(["loop", "empty"]));
+  expect(textOf(result.content)).toContain("[Excluded by .gitignore and not listed: made/]");
+});

@@ -166,6 +166,8 @@ interface TreeFolder {
 
 const NODE_MODULES = "node_modules";
 const MAX_NAMED = 20;
+/** Deeper folders count as excluded if the walk found nothing in them. */
+const MAX_EMPTY_DEPTH = 4;
 
 interface ListingOptions {
   matches(path: string): boolean;
@@ -298,8 +300,20 @@ class Listing {
     const inner = await this.#entriesOf(path, { withInfo: false });
     if (this.#unreadable.includes(path)) return undefined;
     if (name === NODE_MODULES || inner.length === 0) return inner.length;
+    // Only files are excluded: a folder of links, or of empty folders, has none.
+    if (!(await this.#hasFiles(path, inner))) return 0;
     this.#ignored.push(`${path}/`);
     return "ignored";
+  }
+
+  async #hasFiles(path: string, entries: readonly DirectoryEntry[], depth = 0): Promise<boolean> {
+    if (depth > MAX_EMPTY_DEPTH || entries.some(({ type }) => type === "file")) return true;
+    for (const { name, type } of entries) {
+      if (type !== "directory") continue;
+      const below = `${path}/${name}`;
+      if (await this.#hasFiles(below, await this.#entriesOf(below, { withInfo: false }), depth + 1)) return true;
+    }
+    return false;
   }
 
   async #listMatches(root: TreeFolder, depth: number): Promise<void> {

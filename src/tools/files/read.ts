@@ -6,7 +6,7 @@ import { errorMessage, toolError, type ToolError } from "../../core/error.ts";
 import { callOf } from "../../core/gate.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
-import { continueBy, nextCall, resultTokensOf } from "../../core/results/next-call.ts";
+import { continueBy, nextCall, possibleCall, resultTokensOf } from "../../core/results/next-call.ts";
 import { startWithin } from "../../core/results/text-window.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import { ContentCache } from "../../io/files/content-cache.ts";
@@ -332,7 +332,7 @@ async function readText(given: OpenFile, indexes: LineIndexes, reading: TextRead
   const output = {
     content: [
       numbered.length > 0 ? numbered.join("\n") : "(empty file)",
-      ...notices({ ...window, encoding: encoding ?? window.encoding }, context),
+      ...notices({ ...window, encoding: encoding ?? window.encoding }, context, shown),
     ].join("\n"),
     display: describe(shown, part),
     details: {
@@ -388,7 +388,7 @@ async function readForProgram(
   return { ...window, whole: window.lines, wholeCut: [] };
 }
 
-function notices(window: LineWindow, context: ToolContext): string[] {
+function notices(window: LineWindow, context: ToolContext, path: string): string[] {
   const { firstLine, lastLine, totalLines, nextOffset, cut, stoppedBy, encoding } = window;
   const notes: string[] = [];
   if (nextOffset !== null) {
@@ -401,7 +401,9 @@ function notices(window: LineWindow, context: ToolContext): string[] {
     const which = `${cut.length === 1 ? "line" : "lines"} ${first.join(", ")}${cut.length > 5 ? ", …" : ""}`;
     const [{ line, nextColumn }] = cut as [CutLine];
     const next = continueBy(context, { offset: line, column: nextColumn });
-    notes.push(`[Only a part is shown of long ${which}. ${next}]`);
+    const parse = /\.json$/i.test(path) ? possibleCall(context, "json_parse", { path, query: "$" }) : undefined;
+    const parts = parse ? ` For parts of the data: ${parse}, with another query, such as items[0].name.` : "";
+    notes.push(`[Only a part is shown of long ${which}. ${next}${parts}]`);
   }
   if (encoding !== "utf-8") notes.push(`[Encoding: ${encoding}.]`);
   return notes;

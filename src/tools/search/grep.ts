@@ -261,7 +261,10 @@ async function reportLines({ scope, input, target, found, pattern, show }: GrepR
   const lines =
     shown.length === 0
       ? []
-      : [showLines(shown, { lineNumbers: input.line_numbers, context: before + after > 0 }), ...cutNote(shown)];
+      : [
+          showLines(shown, { lineNumbers: input.line_numbers, context: before + after > 0 }),
+          ...cutNote(shown, target.context),
+        ];
   if (hasMore && shown.length > 0)
     lines.push(
       moreNote("matching lines", { offset, shown: matches.length, order: selection.order, context: target.context }),

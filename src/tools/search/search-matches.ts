@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
-import { continueBy, parameterName } from "../../core/results/next-call.ts";
+import { continueBy, parameterName, possibleCall } from "../../core/results/next-call.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import type { Files, OpenDirectory } from "../../io/files/files.ts";
 import type { FileInfo, OpenFile } from "../../io/files/open-file.ts";
@@ -190,6 +190,8 @@ interface ReadLine {
   isMatch: boolean;
   /** Only a part of the line is in `text`. */
   isCut: boolean;
+  /** Where the match begins in the file, if the line is cut. */
+  matchByte?: number;
 }
 
 interface LocatedText {
@@ -223,10 +225,11 @@ function readAt(file: OpenFile, { line, offset, column }: LocatedLine, start: nu
   if (lead === 1 && bytes[0] !== NEWLINE) return null;
   const end = bytes.indexOf(NEWLINE, lead);
   const isMatch = column !== undefined;
+  const matchByte = column === undefined ? undefined : offset + column;
   if (end !== -1 || bytes.length < WINDOW_BYTES + lead) {
     const text = bytes.subarray(lead, end === -1 ? undefined : end);
     const at = text.subarray(0, column ?? 0).toString().length;
-    return { line, isMatch, ...cutAround(withoutCarriageReturn(text.toString()), at) };
+    return { line, isMatch, matchByte, ...cutAround(withoutCarriageReturn(text.toString()), at) };
   }
   const from = Math.max(0, (column ?? 0) - WINDOW_BYTES / 2);
   const window = read(file, offset + from, WINDOW_BYTES);
@@ -234,7 +237,7 @@ function readAt(file: OpenFile, { line, offset, column }: LocatedLine, start: nu
   const part = window.subarray(from > 0 ? firstCharacter(window) : 0, lineEnd === -1 ? undefined : lineEnd);
   const at = window.subarray(0, (column ?? 0) - from).toString().length;
   const { text } = cutAround(withoutCarriageReturn(part.toString().replace(/\uFFFD$/, "")), at);
-  return { line, isMatch, isCut: true, text: from > 0 && !text.startsWith("…") ? `…${text}` : text };
+  return { line, isMatch, matchByte, isCut: true, text: from > 0 && !text.startsWith("…") ? `…${text}` : text };
 }
 
 /** For UTF-16 and similar files: ripgrep searches a converted text, and its offsets refer to that. */
@@ -381,9 +384,16 @@ export function stoppedNote(end: Exclude<RipgrepResult["end"], "complete">): str
     : "[Partial: the size limit of one search was reached. Narrow by path, include or a more specific pattern.]";
 }
 
-export function cutNote(files: readonly MatchedFile[]): string[] {
-  const isCut = files.some(({ lines }) => lines.some((line) => line.isCut));
-  return isCut ? [`[Lines of more than ${MAX_LINE_CHARACTERS} characters are cut, marked by …]`] : [];
+/** Says how to read around the first match in a cut line. */
+export function cutNote(files: readonly MatchedFile[], context: ToolContext): string[] {
+  const cut = files.flatMap(({ path, lines }) => lines.filter(({ isCut }) => isCut).map((line) => ({ path, ...line })));
+  if (cut.length === 0) return [];
+  const first = cut.find(({ matchByte }) => matchByte !== undefined);
+  const from = Math.max(0, (first?.matchByte ?? 0) - MAX_LINE_CHARACTERS);
+  const bytes = `${from}-${from + WINDOW_BYTES - 1}`;
+  const next = first && possibleCall(context, "read", { path: first.path, bytes });
+  const more = next ? `. Around the first match in one of them: ${next}` : "";
+  return [`[Lines of more than ${MAX_LINE_CHARACTERS} characters are cut, marked by …${more}]`];
 }
 
 /** How to continue a truncated search. */

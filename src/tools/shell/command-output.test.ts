@@ -93,11 +93,20 @@ test.each([
   ["Total: 5\n", false],
   ["no newline at the end", false],
   ["", false],
-])("%j seems to ask for input: %s", (output, asks) => expect(asksForInput(output, 1)).toBe(asks));
+])("%j seems to ask for input: %s", (output, asks) => expect(asksForInput("", output, 1)).toBe(asks));
+
+test.each([
+  ['read -p "Name? " name; echo "hi $name"', true],
+  ["if true; then read -r -p x y; fi", true],
+  ["read -rp 'Sure? ' answer", true],
+  ["cat a.txt | while read -r line; do echo $line; done", false],
+  ["spread -p x", false],
+  ["read name", false],
+])("%s shows a prompt: %s", (command, asks) => expect(asksForInput(command, "hi\n", 0)).toBe(asks));
 
 test("what a successful command printed about terminals is no question", () => {
-  expect(asksForInput("except EOFError:\n", 0)).toBe(false);
-  expect(asksForInput("Continue? ", 0)).toBe(true);
+  expect(asksForInput("", "except EOFError:\n", 0)).toBe(false);
+  expect(asksForInput("", "Continue? ", 0)).toBe(true);
 });
 
 test("an error in the first lines is kept too, and summaries with failures are errors", () => {

@@ -244,8 +244,12 @@ const QUESTION = /(?:[?:>]|\[[^\]\n]{1,20}\]|\([^)\n]{1,40}\))[ \t]*$/;
 const NEEDS_INPUT =
   /not a (?:tty|terminal)|inappropriate ioctl for device|no (?:tty|terminal) present|must be (?:run (?:in|from|on)|connected to) (?:a|an interactive) (?:tty|terminal)|EOFError|EOF when reading a line|end of file (?:on|while reading) (?:standard )?input|stdin (?:is|was) closed|non-interactive (?:terminal|mode)/i;
 
+/** The shell shows the prompt of `read` only on a terminal, and goes on without an answer. */
+const READS_ANSWER = /(?:^|[;&|(\n]|\b(?:then|do|else)\b)\s*read\s+(?:-[a-zA-Z]+\s+(?:\d+\s+)?)*-[a-zA-Z]*p\b/;
+
 /** Whether a command that had no input seems to have waited for some. A program that could go on without it succeeds. */
-export function asksForInput(output: string, exitCode: number | null): boolean {
+export function asksForInput(command: string, output: string, exitCode: number | null): boolean {
+  if (READS_ANSWER.test(command)) return true;
   const end = output.slice(-4000);
   const unfinished = end.slice(end.lastIndexOf("\n") + 1);
   if (unfinished.length < 300 && unfinished.trim() !== "" && QUESTION.test(unfinished)) return true;

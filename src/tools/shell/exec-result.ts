@@ -104,7 +104,7 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
   const spillRef = spill?.ref;
   const needsProcess = !exit || exit.leftBehind || (shown.truncated && spillRef === undefined);
   const output = shown.text(shown.truncated ? describeRest(run, shown, spill) : "");
-  const isAsking = exit?.reason === "exited" && run.input !== undefined && asksForInput(output, exit.exitCode);
+  const isAsking = exit?.reason === "exited" && run.input !== undefined && asksForInput(command, output, exit.exitCode);
   const durationMs = Math.round(exit?.durationMs ?? run.elapsedMs);
   const details: ExecDetails = {
     status: statusOf(command, process),
