@@ -77,7 +77,7 @@ const capital = (key: string) => key[0]!.toUpperCase() + key.slice(1);
 const pascal = (key: string) => key.split("_").map(capital).join("");
 const text = (input: unknown) => JSON.stringify(input);
 
-/** Calls that have one reading, made from right ones: 125 of ten tools. */
+/** Calls that have one reading, made from right ones: 125, of twelve tools. */
 const REPAIRABLE: [what: string, name: string, malformed: unknown, input: Record<string, unknown>][] = [
   ...CALLS.flatMap(([name, input]) => [
     ...WRAPPED.map(([what, malform]) => [what, name, malform(input, name), input] as const),
