@@ -21,6 +21,6 @@ export async function run({ report }) {
   row("verify, CPU", figures.verifyCpuSeconds, "s");
   row("verify since the checkpoint, wall", figures.sinceCheckpoint, "ms");
   row("event loop blocked meanwhile, longest", figures.loopMaxMs, "ms", { atMost: 50 });
-  row("indexing all entries, wall", figures.indexSeconds, "s");
+  if (figures.indexSeconds > 0) row("indexing all entries, wall", figures.indexSeconds, "s");
   row("file, per call", figures.bytes / calls, "bytes");
 }

@@ -1,4 +1,6 @@
 // A store with many recorded calls, as three months of use write them.
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { DIST } from "../harness.mjs";
@@ -30,8 +32,31 @@ const random = () => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) / 
 const word = () => WORDS[Math.floor(random() ** 3 * WORDS.length)];
 const words = (count) => Array.from({ length: count }, word).join(" ");
 
+/** A workspace whose store has so many calls. Later runs find it again. The seconds that it took are 0 then. */
+export async function openHistory(calls) {
+  const kept = join(tmpdir(), `haft-bench-history-${calls}`);
+  const [work, stateDir, done] = [join(kept, "work"), join(kept, "state"), join(kept, "done")];
+  mkdirSync(work, { recursive: true });
+  const { openStore, stateFolderOf } = await import(pathToFileURL(join(DIST, "host.js")).href);
+  const stateFolder = stateFolderOf(work, { env: { HAFT_STATE_DIR: stateDir } });
+  const times = { fillSeconds: 0, indexSeconds: 0 };
+  if (!existsSync(done)) {
+    rmSync(stateFolder, { recursive: true, force: true });
+    const store = await openStore({ stateFolder });
+    const begun = performance.now();
+    await fillHistory(store, calls);
+    const filled = performance.now();
+    const { count } = await store.audit.head();
+    while ((await store.audit.index.reach(count)) < count);
+    Object.assign(times, { fillSeconds: (filled - begun) / 1000, indexSeconds: (performance.now() - filled) / 1000 });
+    await store.close();
+    writeFileSync(done, "");
+  }
+  return { home: join(kept, "home"), work, stateDir, stateFolder, ...times };
+}
+
 /** Entries as calls write them, in groups: one for a call that only reads, two for others. */
-export async function fillHistory(store, calls) {
+async function fillHistory(store, calls) {
   for (let from = 0; from < calls; from += GROUP) {
     const drafts = [];
     for (let call = from; call < Math.min(from + GROUP, calls); call++) drafts.push(...entriesOf(call, calls));

@@ -1,12 +1,12 @@
 // CALLS: serves a store with so many recorded calls, opens the console in Chromium, and prints what a person waits for.
 // The store is kept in the folder for temporary files: writing it takes minutes.
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { accessSync, constants, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { DIST, median, percentile } from "../harness.mjs";
+import { openHistory, WORDS } from "./fill-history.mjs";
 
 const ROUNDS = 5;
 const CARDS = 50;
@@ -17,18 +17,14 @@ if (executablePath === undefined) {
   process.exit(0);
 }
 
-const kept = join(tmpdir(), `haft-bench-console-${calls}`);
-const work = join(kept, "work");
-process.env["HAFT_STATE_DIR"] = join(kept, "state");
-mkdirSync(work, { recursive: true });
+const { home, work, stateDir, fillSeconds, indexSeconds } = await openHistory(calls);
 const load = (file) => import(pathToFileURL(join(DIST, file)).href);
-const [{ openHaft, openStore, stateFolderOf }, { serveHttp }, { chromium }] = await Promise.all([
+const [{ openHaft }, { serveHttp }, { chromium }] = await Promise.all([
   load("host.js"),
   load("server.js"),
   import("playwright-core"),
 ]);
-const fillSeconds = await fillOnce();
-const host = await openHaft(work, { env: { HAFT_STATE_DIR: process.env["HAFT_STATE_DIR"] }, home: join(kept, "home") });
+const host = await openHaft(work, { env: { HAFT_STATE_DIR: stateDir }, home });
 const server = await serveHttp(host, { port: 0, console: join(DIST, "console") });
 const args = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"];
 const browser = await chromium.launch({ executablePath, args });
@@ -39,7 +35,7 @@ try {
   await page.locator("nav:visible").first().waitFor();
   const storageState = await context.storageState();
   const figures = {
-    fillSeconds,
+    fillSeconds: fillSeconds + indexSeconds,
     ...(await timeFirstRows(storageState)),
     ...(await timeSearch(page)),
     ...(await timeScrolling(page)),
@@ -50,23 +46,6 @@ try {
   await browser.close();
   await server.close();
   await host.close();
-}
-
-/** The seconds that it took, 0 if it was there. */
-async function fillOnce() {
-  const done = join(kept, "done");
-  if (existsSync(done)) return 0;
-  const { fillHistory } = await import("./fill-history.mjs");
-  const stateFolder = stateFolderOf(work);
-  rmSync(stateFolder, { recursive: true, force: true });
-  const start = performance.now();
-  const store = await openStore({ stateFolder });
-  await fillHistory(store, calls);
-  const { count } = await store.audit.head();
-  while ((await store.audit.index.reach(count)) < count);
-  await store.close();
-  writeFileSync(done, "");
-  return (performance.now() - start) / 1000;
 }
 
 /** In a new browser each time, so nothing is cached. */
@@ -93,7 +72,6 @@ async function timeFirstRows(storageState) {
 }
 
 async function timeSearch(page) {
-  const { WORDS } = await import("./fill-history.mjs");
   await page.goto(`${server.url}/#/work`);
   await page.locator(".work-rows > li").first().waitFor();
   /** From the last key to the rows of the list. */

@@ -1,31 +1,28 @@
 // CALLS: fills a store with recorded calls, indexes them, and prints how long queries and the check of the chain take.
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { DIST, median } from "../harness.mjs";
-import { HISTORY_BEGIN as begin, HISTORY_MS, fillHistory, WORDS } from "./fill-history.mjs";
+import { HISTORY_BEGIN as begin, HISTORY_MS, openHistory, WORDS } from "./fill-history.mjs";
 
 const ROUNDS = 5;
 const calls = Number(process.argv[2]);
 const load = (...path) => import(pathToFileURL(join(DIST, "store", ...path)).href);
 const { openStore } = await load("store.js");
 
-const folder = mkdtempSync(join(tmpdir(), "haft-bench-history-"));
-const store = await openStore({ stateFolder: folder });
-const filled = await timed(() => fillHistory(store, calls));
-const indexed = await timed(index);
+const { stateFolder, fillSeconds, indexSeconds } = await openHistory(calls);
+const store = await openStore({ stateFolder });
 const loop = monitorEventLoopDelay({ resolution: 5 });
 loop.enable();
 const { audit } = store;
 const middle = begin + HISTORY_MS / 2;
 const figures = {
   entries: (await audit.head()).count,
-  bytes: statSync(join(folder, "haft.db")).size,
-  fillSeconds: filled / 1000,
-  indexSeconds: indexed / 1000,
+  bytes: statSync(join(stateFolder, "haft.db")).size,
+  fillSeconds,
+  indexSeconds,
   newest: await measure(() => audit.query({ limit: 100 })),
   old: await measure(() => audit.query({ until: middle, limit: 100 })),
   failed: await measure(() => audit.query({ tool: "deploy", status: "failed", limit: 100 })),
@@ -56,7 +53,6 @@ loop.disable();
 figures.loopMaxMs = loop.max / 1e6;
 if (!ok || count !== figures.entries) throw new Error("error: the chain is broken");
 await store.close();
-rmSync(folder, { recursive: true, force: true });
 process.stdout.write(JSON.stringify(figures));
 
 async function timed(work) {
@@ -69,9 +65,4 @@ async function measure(work) {
   const taken = [];
   for (let round = 0; round < ROUNDS; round++) taken.push(await timed(work));
   return median(taken);
-}
-
-async function index() {
-  const { count } = await store.audit.head();
-  while ((await store.audit.index.reach(count)) < count);
 }
