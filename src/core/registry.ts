@@ -145,6 +145,7 @@ export class ToolRegistry implements ToolScope {
     this.#awaited.push(list);
   }
 
+  /** The sources that have not registered their tools yet. */
   awaited(): AwaitedSource[] {
     return this.#awaited.flatMap((list) => list());
   }
