@@ -25,7 +25,7 @@ const STALE_AFTER: { readonly [Type in EventMessage["type"]]?: readonly (keyof A
 };
 
 /** Events within this time are one refresh. */
-const GROUP_MS = 250;
+const GROUP_MS = 100;
 /** A refresh that takes long is followed by a pause of this many times its duration. */
 const PAUSE_FACTOR = 2;
 
