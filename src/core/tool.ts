@@ -118,6 +118,8 @@ export interface BuiltInFacts {
   usesOtherTools?: boolean;
   /** Other programs' names for it, in lists of tools and in rules. */
   knownAs?: readonly string[];
+  /** Its aliases that mean only a part of what it does. They find and deny it, and never allow it. */
+  partlyKnownAs?: readonly string[];
   /** Other programs' names for it that mean something else outside rules. */
   knownInRules?: readonly string[];
 }

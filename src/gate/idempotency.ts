@@ -107,7 +107,7 @@ class FirstStage implements Stage {
 
   #answer(call: Call, row: StoredCall, tool: AnyTool | undefined): MaybePromise<ToolResult | undefined> {
     const isNamed = tool
-      ? tool.redirect === undefined && tool.name === row.toolName
+      ? tool.redirect === undefined && tool.name === row.toolName && call.requestedName === tool.name
       : call.requestedName === row.toolName;
     const found = { row, isSame: isNamed && this.#calls.isSameInput(row, tool?.version, readInput(call.input)) };
     this.#rows.set(call, found);

@@ -97,14 +97,17 @@ const BESIDE: readonly string[] = ["name", "type", "id", "call_id"];
  * What an input has in one wrapper: `{"arguments": {…}}`, `{"read": {…}}`, `{"name": "read", "arguments": {…}}`. Undefined
  * if it has none, if a key of it may be a parameter of the tool, or if it names another tool. The caller must validate it.
  */
-export function unwrapInput(tool: AnyTool, { input, repairs }: Reading): Reading | undefined {
+export function unwrapInput(tool: AnyTool, { input, repairs }: Reading, requestedName: string): Reading | undefined {
+  // Under another name of the tool, parameters may mean something else.
+  const namesTool = (name: unknown): boolean =>
+    typeof name === "string" && isAlike(name, calledName(tool, requestedName));
   const keys = Object.keys(input);
   const isCall = Object.hasOwn(input, "name");
   const isSchema = input["type"] === "object" && Object.hasOwn(input, "properties");
   const wrappers = keys.filter((key) => !(isCall && BESIDE.includes(key)) && !(isSchema && key === "type"));
   const [wrapper] = wrappers;
-  if (wrapper === undefined || wrappers.length > 1 || (isCall && !namesTool(tool, input["name"]))) return undefined;
-  if (!WRAPPERS.includes(wrapper) && !namesTool(tool, wrapper)) return undefined;
+  if (wrapper === undefined || wrappers.length > 1 || (isCall && !namesTool(input["name"]))) return undefined;
+  if (!WRAPPERS.includes(wrapper) && !namesTool(wrapper)) return undefined;
   if (keys.some((key) => isParameter(tool, key, key === wrapper))) return undefined;
   const inner = innerObject(input[wrapper]);
   return inner && { input: inner, repairs: [...repairs, `${wrapper}: read as the input itself`] };
@@ -119,10 +122,6 @@ function isParameter(tool: AnyTool, key: string, isWrapper: boolean): boolean {
   if (!property) return false;
   const types = typesOf(schema, property);
   return !isWrapper || types.has("object") || types.has("array");
-}
-
-function namesTool(tool: AnyTool, name: unknown): boolean {
-  return typeof name === "string" && (isAlike(name, tool.name) || calledName(tool, name) !== tool.name);
 }
 
 function innerObject(value: unknown): Record<string, unknown> | undefined {

@@ -283,7 +283,7 @@ const MAX_WRAPPERS = 3;
 /** The input as it was sent, without its outermost wrappers. A new copy: a reading that failed may have changed its own. */
 function unwrapAgain(call: Call, tool: AnyTool, wrappers: number): Reading | undefined {
   let reading: Reading | undefined = acceptInput(call);
-  for (let i = 0; i < wrappers && reading; i++) reading = unwrapInput(tool, reading);
+  for (let i = 0; i < wrappers && reading; i++) reading = unwrapInput(tool, reading, call.requestedName);
   return reading;
 }
 
@@ -291,7 +291,9 @@ function unwrapAgain(call: Call, tool: AnyTool, wrappers: number): Reading | und
 function acceptNames(call: CallIn<"validate">, tool: AnyTool, reading: Reading): readonly string[] {
   const calledAs = calledName(tool, call.requestedName);
   call.dialect = findDialect(tool, calledAs, Object.keys(reading.input));
-  const { repairs, problems } = renameParameters(tool, reading.input, call.isStored ? tool.name : calledAs);
+  // A stored call and the answer of a hook have the tool's own names and units.
+  const isOwn = call.isStored || call.sent !== undefined;
+  const { repairs, problems } = renameParameters(tool, reading.input, isOwn ? tool.name : calledAs);
   reading.repairs = [...reading.repairs, ...repairs];
   return problems;
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { type Call, toolOf } from "../core/call.ts";
+import { isToolAllowed } from "../gate/permit/tool-policy.ts";
 import { createHaft, type HaftOptions } from "../runtime.ts";
 import { openWorkspace } from "../workspace.ts";
 import { createWebTools } from "./web/web-tools.ts";
@@ -627,10 +628,41 @@ describe("a patch that is typed into the shell", () => {
     expect(readFileSync(join(folder, "sub/new.txt"), "utf8")).toBe("$HOME\n");
   });
 
+  test("is made in the folder that the call names, under any name", async () => {
+    const { haft, seen } = open();
+    await haft.execute("exec", { command: `apply_patch <<'EOF'\n${PATCH}EOF\n`, directory: "sub" });
+    expect(seen).toMatchObject([{ tool: "apply_patch", input: { working_directory: "sub" } }]);
+  });
+
   test("stays a command if the caller has no apply_patch", async () => {
     const { haft } = open({ tools: tools.filter(({ name }) => name !== "apply_patch") });
     expect(await haft.execute("exec", { command: `apply_patch <<'EOF'\n${PATCH}EOF\n` })).toMatchObject({
       toolName: "exec",
     });
+  });
+});
+
+describe("a name that means a part of a tool", () => {
+  const tool = tools.find(({ name }) => name === "process")!;
+
+  test("never allows the tool, and denies it", () => {
+    for (const name of ["BashOutput", "TaskOutput", "KillBash", "KillShell", "TaskStop"]) {
+      expect(isToolAllowed(tool, { allow: [name] })).toBe(false);
+      expect(isToolAllowed(tool, { deny: [name] })).toBe(false);
+    }
+    expect(isToolAllowed(tool, { allow: ["process"] })).toBe(true);
+    expect(isToolAllowed(tool, { allow: ["Task*"] })).toBe(false);
+    // By alias `search_replace` would be meant, too.
+    const edit = tools.find(({ name }) => name === "edit")!;
+    expect(isToolAllowed(edit, { allow: ["search_*"] })).toBe(false);
+  });
+
+  test("takes no other action, and no wrapper with another name", async () => {
+    const { haft, seen } = open({ rules: { allow: ["BashOutput"] } });
+    const refused = { status: "failed", error: { code: "invalid_input" } };
+    expect(await haft.execute("BashOutput", { bash_id: "1", action: "submit", data: "ls" })).toMatchObject(refused);
+    const wrapped = { name: "BashOutput", arguments: { bash_id: "1" } };
+    expect(await haft.execute("KillShell", wrapped)).toMatchObject(refused);
+    expect(seen).toEqual([]);
   });
 });

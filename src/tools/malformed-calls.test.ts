@@ -124,7 +124,7 @@ describe("a malformed call that has one reading is repaired with a note", () => 
       { path: "a.txt" },
     ],
     ["the schema", "read", { type: "object", properties: { path: "a.txt" } }, { path: "a.txt" }],
-    ["a foreign name of the tool", "Read", { read_file: { file_path: "a.txt" } }, { path: "a.txt" }],
+    ["a foreign name of the tool", "Read", { Read: { file_path: "a.txt" } }, { path: "a.txt" }],
     [
       "a wrapper, then a number as text",
       "read",

@@ -46,7 +46,8 @@ export interface Refusal {
 
 /** Decides by the name only. For a tool of a runtime, use the function that takes the tool. */
 export function isToolAllowedByPolicy(toolName: string, policy: ToolPolicy): boolean {
-  return refusalOf({ names: [normalizeToolName(toolName)], groups: [] }, policy) === undefined;
+  const names = [normalizeToolName(toolName)];
+  return refusalOf({ names, groups: [], allowing: names, allowingByPattern: names }, policy) === undefined;
 }
 
 /** Any of a tool's names on the deny list denies it; any of its names on the allow list allows it. */
@@ -66,6 +67,10 @@ export function appliesTo(entry: string, tool: AnyTool): boolean {
 interface Subject {
   names: readonly string[];
   groups: readonly string[];
+  /** Those of a tool of Haft or of the program that may allow it. */
+  allowing: readonly string[];
+  /** Those that a `*` may allow: an alias of another program can be anything. */
+  allowingByPattern: readonly string[];
   /** For an external tool: its names as they are. The name of a built-in tool can deny it, but never allows it. */
   ownNames?: readonly string[];
 }
@@ -77,9 +82,17 @@ function subjectOf(tool: AnyTool): Subject {
   if (!subject) {
     const all = [tool.name, ...tool.aliases, `${tool.name}@${tool.version}`];
     const own = all.map(foldToolName);
+    const parts = new Set(tool.builtIn?.partlyKnownAs);
+    const whole = all.filter((name) => !parts.has(name));
+    const main = [tool.name, ...Object.values(tool.dialects).flatMap(({ name = [] }) => name)];
+    const namesOf = (names: readonly string[]): string[] => [
+      ...new Set([...names.map(normalizeToolName), ...names.map(foldToolName)]),
+    ];
     const isForeign = tool.origin.type !== "builtin" && tool.origin.type !== "own";
     subject = {
-      names: [...new Set([...all.map(normalizeToolName), ...own])],
+      names: namesOf(all),
+      allowing: namesOf(whole),
+      allowingByPattern: namesOf(tool.builtIn ? main : whole),
       groups: groupsOf(tool),
       ownNames: isForeign ? own : undefined,
     };
@@ -92,7 +105,7 @@ function refusalOf(subject: Subject, policy: ToolPolicy): Refusal | undefined {
   const { profile, allow, alsoAllow = [], deny, profiles } = policy;
   const denied = deny?.find((entry) => matches(entry, subject));
   if (denied !== undefined) return { list: "deny", entry: denied, reason: `denies it by "${denied}"` };
-  const admits = subject.ownNames ? admitsOwnName : matches;
+  const admits = subject.ownNames ? admitsOwnName : admitsName;
   const holds = (list: readonly string[]): boolean => list.some((entry) => admits(entry, subject));
   if (profile !== undefined && !holds(profileNamed(profile, profiles)) && !holds(alsoAllow)) {
     return { list: "profile", reason: `has the profile "${profile}", which does not contain it` };
@@ -104,6 +117,12 @@ function refusalOf(subject: Subject, policy: ToolPolicy): Refusal | undefined {
 function matches(entry: string, { names, groups }: Subject): boolean {
   const { members, name } = readEntry(entry);
   return (members !== undefined && names.some((one) => members.has(one))) || isOneOf(name, names, groups);
+}
+
+function admitsName(entry: string, { allowing, allowingByPattern, groups }: Subject): boolean {
+  const { members, name } = readEntry(entry);
+  if (members !== undefined && allowing.some((one) => members.has(one))) return true;
+  return isOneOf(name, name.includes("*") ? allowingByPattern : allowing, groups);
 }
 
 function admitsOwnName(entry: string, { ownNames = [], groups }: Subject): boolean {

@@ -109,10 +109,12 @@ function commandOf(words: readonly string[]): string | undefined {
   return words.length === 0 ? undefined : words.map(quoteWord).join(" ");
 }
 
+const FOLDER_NAMES = ["working_directory", "workingDirectory", "workdir", "cwd", "dir_path", "directory"];
+
 /** A patch that is typed into the shell is a call of `apply_patch`. */
 export const redirectPatch: NonNullable<AnyTool["redirect"]> = (input) => {
   const command = input["command"] ?? input["cmd"];
-  const folder = input["working_directory"] ?? input["workdir"] ?? input["cwd"] ?? input["dir_path"];
+  const folder = FOLDER_NAMES.map((name) => input[name]).find((given) => given !== undefined);
   if (folder !== undefined && typeof folder !== "string") return undefined;
   const typed = findPatch(command);
   if (!typed) return undefined;

@@ -65,7 +65,7 @@ export function createProcessTool(dependencies: ProcessDependencies) {
       codex: CODEX_PROCESS,
       openclaw: { name: "process", parameters: { id: "sessionId", wait_ms: "timeout" } },
     },
-    aliases: [...READING_NAMES, ...KILLING_NAMES],
+    aliases: PART_NAMES,
     convertInput: convertProcess,
     parameterAliases: PROCESS_PARAMETER_ALIASES,
     parameters: PROCESS_PARAMETERS,
@@ -77,6 +77,7 @@ export function createProcessTool(dependencies: ProcessDependencies) {
       zh: { title: "后台进程", short: "列出、读取、输入和结束 exec 留在后台运行的进程。" },
       isCore: true,
       sameAs: { opencode: ["bash"], gemini: ["run_shell_command"] },
+      partlyKnownAs: PART_NAMES,
     },
     output: PROCESS_OUTPUT,
     // Text typed into a shell is a new command. All other actions only read or kill what was permitted.
@@ -192,16 +193,15 @@ const PROCESS_PARAMETERS = {
       type: "string",
       enum: ["list", "poll", "log", "write", "send-keys", "send_keys", "submit", "paste", "kill", "clear", "remove"],
       description:
-        "list: all your processes. poll: new output. log: lines of the output. write: literal text. send-keys: named keys. " +
-        "submit: text, then Enter. paste: text as one paste. kill: kill it and everything it started. clear: forget " +
-        "finished processes. remove: kill it if it is running, then forget it.",
+        "poll: new output. log: lines of the output. write: literal text. send-keys: named keys. submit: text, then Enter. " +
+        "paste: text as one paste. kill: also what it started. clear: forget finished ones. remove: kill it, then forget it.",
     },
-    id: { type: "string", description: "The process id that `exec` returned. Required except for list and clear." },
-    data: { type: "string", description: "The text for write, submit and paste; for send-keys: text before the keys." },
+    id: { type: "string", description: "The process id that `exec` returned. Not for list and clear." },
+    data: { type: "string", description: "The text to send; for send-keys, before the keys." },
     keys: {
       type: "array",
       items: { type: "string" },
-      description: "The keys for send-keys, such as Enter, C-c, Up, Tab, Escape, or plain text.",
+      description: "For send-keys, such as Enter, C-c, Up, Tab, Escape, or plain text.",
     },
     eof: { type: "boolean", description: "write: close the input afterwards." },
     bracketed: { type: "boolean", description: "paste: use bracketed paste on a terminal. Default: true." },
@@ -217,8 +217,8 @@ const PROCESS_PARAMETERS = {
       minimum: 0,
       maximum: 600_000,
       description:
-        "poll and actions that send input: how long to wait for the end. Without it, a poll returns at the first new " +
-        "output, after 5000 ms at the latest; input actions return after 500 ms.",
+        "How long to wait for the end. Without it, poll returns at the first new output, or after 5000 ms, and input after " +
+        "500 ms.",
     },
   },
   required: ["action"],
@@ -252,11 +252,16 @@ const CODEX_PROCESS: ToolDialect = {
 const READING_NAMES = ["BashOutput", "TaskOutput"];
 const KILLING_NAMES = ["KillBash", "KillShell", "TaskStop"];
 
+const PART_NAMES = [...READING_NAMES, ...KILLING_NAMES];
+
 /** In other clients the name of the tool is the action. */
 function convertProcess(input: Record<string, unknown>, calledAs: string): ForeignInput {
   const foreign = new ForeignInput(input);
   foreign.drop("max_output_tokens", "results have their own limit and say where the rest is");
-  if (foreign.has("action")) return foreign;
+  if (foreign.has("action")) {
+    if (PART_NAMES.includes(calledAs)) foreign.problems.push(`action: ${calledAs} has none; call process for others`);
+    return foreign;
+  }
   if (typeof input["id"] === "number") input["id"] = String(input["id"]);
   if (calledAs === "write_stdin") convertTyping(foreign);
   if (KILLING_NAMES.includes(calledAs)) foreign.set("action", "kill", calledAs);
