@@ -347,6 +347,7 @@ export class SqlCalls implements CallStore {
   async prune({ questions, keys }: { questions: number; keys: number }): Promise<void> {
     await this.#prune("state = 'ended' AND question IS NULL AND ended_at < ?", keys);
     await this.#prune("state = 'ended' AND ended_at < ?", Math.min(questions, keys));
+    await this.jobs.pruneLogs();
     const open = `SELECT id FROM calls WHERE question IS NOT NULL AND ${NOT_ENDED}`;
     await this.#context.database.run(`DELETE FROM call_previews WHERE id NOT IN (${open})`);
   }

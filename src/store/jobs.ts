@@ -162,15 +162,32 @@ export class SqlJobRows implements JobRows {
       );
       const ids = found.map((row) => row.job_id);
       if (ids.length === 0) return 0;
-      await tx.run(`DELETE FROM jobs_lines WHERE job IN (${placeholders(ids)})`, ids);
+      const some = placeholders(ids);
+      // One that is tried again meanwhile stays, with its log.
       await tx.run(
-        `UPDATE calls SET job_id = NULL, job = NULL, request = NULL WHERE job_id IN (${placeholders(ids)})`,
-        ids,
+        `UPDATE calls SET job_id = NULL, job = NULL, request = NULL WHERE ${ended} AND ended_at < ? AND job_id IN (${some})`,
+        [before, ...ids],
+      );
+      await tx.run(
+        `DELETE FROM jobs_lines WHERE job IN (${some}) AND job NOT IN (SELECT job_id FROM calls WHERE job_id IN (${some}))`,
+        [...ids, ...ids],
       );
       return ids.length;
     };
     while ((await this.write(forgetSome)) === FORGOTTEN_AT_ONCE) {
       await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+  }
+
+  /** Logs of jobs whose calls were deleted. In slices, too. */
+  async pruneLogs(): Promise<void> {
+    const orphans = `SELECT DISTINCT job FROM jobs_lines
+      WHERE NOT EXISTS (SELECT 1 FROM calls WHERE calls.job_id = jobs_lines.job) LIMIT ${FORGOTTEN_AT_ONCE}`;
+    for (let found = FORGOTTEN_AT_ONCE; found === FORGOTTEN_AT_ONCE;) {
+      const jobs = (await this.#context.database.all<{ job: string }>(orphans)).map(({ job }) => job);
+      found = jobs.length;
+      if (found > 0)
+        await this.write((tx) => tx.run(`DELETE FROM jobs_lines WHERE job IN (${placeholders(jobs)})`, jobs));
     }
   }
 

@@ -141,7 +141,8 @@ export class RecentCalls implements CallSource {
       case "tool_call_started":
         forgetResult(call);
         call.status = "running";
-        call.input ??= event.input;
+        // As the tool's own names and units say it, like the name.
+        call.input = event.input ?? call.input;
         call.startedAt = event.at;
         call.toolName = event.toolName;
         break;

@@ -352,8 +352,8 @@ async function readText(given: OpenFile, indexes: LineIndexes, reading: TextRead
   };
   // Text in another encoding cannot be written back as it was read.
   if (encoding !== undefined) return { output };
-  // A program has the details, a model only what is shown.
-  if (isForProgram) {
+  // The code of a tool has the details. Without a session a model may be behind the call, and sees only what is shown.
+  if (isForProgram && callOf(context).parent) {
     const { lastLine: last, totalLines: total } = part;
     return { output, seen: { first: firstLine, last, total, column: column ?? 1, cut: wholeCut } };
   }

@@ -148,10 +148,6 @@ test("a file that was read in part is replaced only after the rest was read", as
   await read({ path: "one-line.json", column: 2001 });
   expect(await write({ path: "one-line.json", content: "{}" })).toMatchObject({ status: "completed" });
   expect(readFileSync(at("one-line.json"), "utf8")).toBe("{}");
-
-  // A program has what `details` has: the whole text.
-  await project.read({ path: "lines.txt" });
-  expect(await project.write({ path: "lines.txt", content: "newer\n" })).toMatchObject({ status: "completed" });
 });
 
 test("the preview shows a change in a long line, and says what it leaves out or cannot show", async () => {
