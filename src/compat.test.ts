@@ -165,6 +165,15 @@ describe("a tool that is registered as a plain object", () => {
   });
 });
 
+test("a call of a tool that was made by Haft runs once it is approved", async () => {
+  const registry = new ToolRegistry();
+  registry.register(make("write"));
+  const haft = createHaft({ registry });
+  expect(await haft.execute("write", {})).toMatchObject({ status: "pending" });
+  const [approval] = await haft.approvals.list();
+  expect(await haft.approvals.approve(approval!.id)).toMatchObject({ status: "completed" });
+});
+
 describe("a tool of a server", () => {
   test("is hidden by a tool of the same name, and back without it", async () => {
     const registry = new ToolRegistry();

@@ -173,7 +173,9 @@ function isStillThere(
   tool: AnyTool,
   { name, scope, registry }: { name: string; scope: ToolScope | undefined; registry: ToolRegistry },
 ): boolean {
-  return scope ? scope.get(name) === tool : registry.versions(tool.name).includes(tool);
+  if (scope) return scope.get(name) === tool;
+  // A registry may show its tools otherwise than it keeps them.
+  return registry.get(`${tool.name}@${tool.version}`) === tool || registry.versions(tool.name).includes(tool);
 }
 
 /** The approval was for the tool that was shown, not for another one with its name. */
