@@ -99,7 +99,7 @@ export const mcp = defineCapability({
 /** Undefined for a server whose tools are registered, and for one that is not wanted. */
 function awaitedSource({ name, state }: McpServerStatus): AwaitedSource | undefined {
   if (state === "ready" || state === "stopped") return undefined;
-  const sentence = `The MCP server "${name}" ${NOT_READY[state]}`;
+  const sentence = `The MCP server ${JSON.stringify(name)} ${NOT_READY[state]}`;
   return { name, prefix: `mcp__${serverKey(name)}__`, isConnecting: state === "connecting", sentence };
 }
 

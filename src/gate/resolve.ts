@@ -76,7 +76,7 @@ function notFound(call: Call, registry: ToolRegistry, isShown: (tool: AnyTool) =
       ? `Did you mean ${near.map((candidate) => `"${candidate}"`).join(" or ")}?`
       : `Available: ${names.slice(0, 20).join(", ")}${names.length > 20 ? ", …" : ""}.`;
   const known = names.length > 0 ? next : "No tools are available.";
-  const connecting = awaited.flatMap((source) => (source.isConnecting ? [`"${source.name}"`] : []));
+  const connecting = awaited.flatMap((source) => (source.isConnecting ? [JSON.stringify(source.name)] : []));
   const later = connecting.length === 0 ? [] : [`MCP servers that are still connecting: ${connecting.join(", ")}.`];
   const advice = own.length > 0 ? own.map(({ sentence }) => sentence).join(" ") : [known, ...later].join(" ");
   if (!call.scope) return new ToolNotFoundError(name, advice, { near });

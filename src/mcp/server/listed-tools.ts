@@ -14,6 +14,18 @@ const DEFAULT_RESULT_CHARACTERS = 60_000;
 
 type DescribeOptions = Pick<McpServerOptions, "dialect" | "portable" | "hints">;
 
+/** Parameters that built-in tools accept and that models hardly need: they are not listed. */
+const UNLISTED: Readonly<Record<string, readonly string[]>> = {
+  ask_user: ["header", "free_text"],
+  edit: ["reason"],
+  grep: ["before", "after", "case_sensitive", "line_numbers", "max_per_file"],
+  list_files: ["ignore", "respect_gitignore"],
+  process: ["bracketed", "column"],
+  read: ["encoding"],
+  read_many: ["respect_gitignore"],
+  write: ["encoding"],
+};
+
 /** The definition of a tool for clients. */
 function describeTool(tool: AnyTool, options: DescribeOptions): ToolDefinition {
   const { portable = (schema) => toPortableSchema(schema, COMMON_RULES).schema } = options;
@@ -23,7 +35,7 @@ function describeTool(tool: AnyTool, options: DescribeOptions): ToolDefinition {
     title: tool.title,
     description,
     inputSchema: portable(
-      tool.origin.type === "builtin" ? withoutBounds(parameters) : parameters,
+      tool.origin.type === "builtin" ? shortened(parameters, UNLISTED[tool.name]) : parameters,
     ) as ToolDefinition["inputSchema"],
     outputSchema: tool.output ? withoutDialect(tool.output.jsonSchema) : undefined,
     annotations: {
@@ -46,23 +58,28 @@ function describeTool(tool: AnyTool, options: DescribeOptions): ToolDefinition {
  * Without what tells a model nothing: that a text is not empty, that a number is not negative, limits that nobody reaches. The
  * tool's own schema checks the input.
  */
-function withoutBounds(schema: JsonSchema): JsonSchema {
-  const kept = Object.entries(schema).filter(([key, value]) => {
-    if (key === "minLength" || key === "minimum" || key === "minItems") return Number(value) > 1;
-    if (key === "maximum" || key === "maxLength") return Number(value) < FAR;
-    return key !== "default" || value !== false;
+function shortened(schema: JsonSchema, unlisted: readonly string[] = []): JsonSchema {
+  const parts = Object.entries(schema).flatMap(([key, value]) => {
+    if (key === "properties" && isObject(value)) {
+      const listed = Object.entries(value).filter(([name]) => !unlisted.includes(name));
+      return [[key, Object.fromEntries(listed.map(([name, each]) => [name, inner(each)]))]];
+    }
+    if (key === "items" || key === "additionalProperties") return [[key, inner(value)]];
+    return saysNothing(key, value) ? [] : [[key, value]];
   });
-  return Object.fromEntries(kept.map(([key, value]) => [key, boundless(key, value)]));
+  return Object.fromEntries(parts) as JsonSchema;
+
+  function inner(value: unknown): unknown {
+    return isObject(value) ? shortened(value, unlisted) : value;
+  }
 }
 
 const FAR = 100_000;
 
-function boundless(key: string, value: unknown): unknown {
-  if (key === "properties" && isObject(value)) {
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, boundless("items", each)]));
-  }
-  const isSchema = key === "items" || key === "additionalProperties";
-  return isSchema && isObject(value) ? withoutBounds(value) : value;
+function saysNothing(key: string, value: unknown): boolean {
+  if (key === "minLength" || key === "minimum" || key === "minItems") return Number(value) <= 1;
+  if (key === "maximum" || key === "maxLength") return Number(value) >= FAR;
+  return key === "default" && value === false;
 }
 
 /** Commands can reach anything. For other tools the labels decide. */

@@ -349,21 +349,18 @@ const lines = (which: string) =>
   z.number().int().min(0).max(50).optional().describe(`Lines to show ${which} each match`);
 
 const GREP_PARAMETERS = z.object({
-  pattern: patternOf("The regular expression to search for, or plain text if fixed_strings is set"),
+  pattern: patternOf("The regular expression, or plain text with fixed_strings"),
   path: z.string().min(1).default(".").describe("The folder or file to search, relative to the workspace or absolute"),
-  include: z
-    .string()
-    .optional()
-    .describe("Only files that match, such as *.ts or src/**/*.{ts,tsx}; !*.test.ts excludes"),
-  exclude: z.string().optional().describe("Files and folders to exclude, as in .gitignore, separated by commas"),
+  include: z.string().optional().describe("Only files that match, such as src/**/*.{ts,tsx}; !*.test.ts excludes"),
+  exclude: z.string().optional().describe("Patterns as in .gitignore, separated by commas"),
   output_mode: z
     .preprocess(toMode, z.enum(["content", "files_with_matches", "count"]))
     .default("content")
-    .describe("Matching lines, only the paths of files with matches, or the number of matching lines per file"),
+    .describe("Matching lines, the paths of their files, or their number per file"),
   fixed_strings: z.boolean().default(false).describe("Treat the pattern as plain text"),
   ignore_case: z.boolean().optional(),
   case_sensitive: z.boolean().optional().describe("True unless ignore_case is set"),
-  multiline: z.boolean().default(false).describe("Allow matches across lines; . then also matches a line end"),
+  multiline: z.boolean().default(false).describe("Match across lines; . also matches a line end"),
   context: lines("before and after"),
   before: lines("before"),
   after: lines("after"),
@@ -373,16 +370,10 @@ const GREP_PARAMETERS = z.object({
     .string()
     .regex(/^\w{1,30}$/)
     .optional()
-    .describe("Only files of a type that ripgrep knows, such as js, py, rust"),
+    .describe("Only files of this type, such as js, py, rust"),
   ...WALK_PARAMETERS,
   limit: limitOf("matching lines, or files in the other modes"),
-  offset: z
-    .number()
-    .int()
-    .min(0)
-    .max(100_000)
-    .default(0)
-    .describe("Skip this many results, to continue a truncated search"),
+  offset: z.number().int().min(0).max(100_000).default(0).describe("Skip this many results"),
 });
 
 type GrepInput = z.infer<typeof GREP_PARAMETERS>;

@@ -493,39 +493,39 @@ const EXEC_PARAMETERS = {
       minimum: 1,
       maximum: MAX_BACKGROUND_MS,
       description:
-        `Milliseconds after which the command and everything it started is killed. If given, the call waits that long, at most ` +
-        `${MAX_FOREGROUND_MS} unless it runs in the background. Default: ${DEFAULT_TIMEOUT_MS} in the foreground.`,
+        `Milliseconds until the command and everything it started is killed: at most ${MAX_FOREGROUND_MS} unless it runs in ` +
+        `the background. Default: ${DEFAULT_TIMEOUT_MS}.`,
     },
     working_directory: {
       type: "string",
       minLength: 1,
-      description: "The directory to run in, relative to the workspace or absolute. For this call only.",
+      description: "The directory to run in, for this call only.",
     },
     run_in_background: {
       type: "boolean",
-      description: "Return immediately with a process id; continue with the `process` tool. For servers and watchers.",
+      description: "Return at once with a process id for the `process` tool. For servers and watchers.",
     },
     yield_ms: {
       type: "number",
       minimum: 0,
       maximum: MAX_FOREGROUND_MS,
       description:
-        "Milliseconds to wait. A command that is still running then continues in the background, and the result has its " +
-        `process id. Default: ${DEFAULT_YIELD_MS}, or no yield if \`timeout\` is given.`,
+        "Milliseconds after which a command that still runs continues in the background. " +
+        `Default: ${DEFAULT_YIELD_MS}, or never if \`timeout\` is given.`,
     },
     pty: { type: "boolean", description: "Run on a pseudo-terminal, for programs that need one." },
     stdin: {
       type: "string",
-      description: "Text for standard input, which is then closed (on a terminal: text that is typed).",
+      description: "Text for standard input, which is then closed.",
     },
     keep_stdin_open: {
       type: "boolean",
-      description: "Keep standard input open, to write to it with the `process` tool. Default: closed.",
+      description: "Keep standard input open for the `process` tool.",
     },
     outside_sandbox: {
       type: "boolean",
       description:
-        "Run it without the sandbox; a person must approve that. Use it only if a result says that the sandbox refused something that is needed.",
+        "Run it without the sandbox, if a result says that it refused something that is needed. A person must approve it.",
     },
     env: {
       type: "object",
