@@ -94,7 +94,13 @@ export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
   { name: "list_mcp_resources", category: "mcp", usesOtherTools: true, sameAs: { opencode: [], gemini: [] } },
   { name: "message", category: "message", sameAs: { opencode: [], gemini: [] } },
   { name: "move_file", category: "file", isCore: true, sameAs: { opencode: ["write"], gemini: ["write_file"] } },
-  { name: "process", category: "runtime", isCore: true, sameAs: { opencode: ["bash"], gemini: ["run_shell_command"] } },
+  {
+    name: "process",
+    category: "runtime",
+    isCore: true,
+    sameAs: { opencode: ["bash"], gemini: ["run_shell_command"] },
+    partlyKnownAs: ["BashOutput", "TaskOutput", "KillBash", "KillShell", "TaskStop"],
+  },
   {
     name: "read",
     category: "file",

@@ -77,7 +77,7 @@ export function createProcessTool(dependencies: ProcessDependencies) {
       zh: { title: "后台进程", short: "列出、读取、输入和结束 exec 留在后台运行的进程。" },
       isCore: true,
       sameAs: { opencode: ["bash"], gemini: ["run_shell_command"] },
-      partlyKnownAs: PART_NAMES,
+      partlyKnownAs: ["BashOutput", "TaskOutput", "KillBash", "KillShell", "TaskStop"],
     },
     output: PROCESS_OUTPUT,
     // Text typed into a shell is a new command. All other actions only read or kill what was permitted.
