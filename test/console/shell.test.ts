@@ -111,6 +111,8 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
     await page.keyboard.press("Escape");
     await palette.waitFor({ state: "detached" });
     await go("/tools");
+    // Its shortcuts are known once it is drawn.
+    await expectShown(page.locator("h1", { hasText: "Tools" }));
     await page.keyboard.press("?");
     const help = page.getByRole("dialog", { name: "Keyboard shortcuts" });
     await expectShown(help.getByText("Search tools"));
