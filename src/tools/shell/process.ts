@@ -227,7 +227,6 @@ const PROCESS_PARAMETERS = {
 
 type ProcessInput = InferOutput<typeof PROCESS_PARAMETERS>;
 
-/** Other parameter names that models use. */
 /** `process` as Codex shows it: only what types and reads. */
 const CODEX_PROCESS: ToolDialect = {
   name: "write_stdin",
@@ -251,7 +250,6 @@ const CODEX_PROCESS: ToolDialect = {
 /** Claude Code has a tool for each of these actions. */
 const READING_NAMES = ["BashOutput", "TaskOutput"];
 const KILLING_NAMES = ["KillBash", "KillShell", "TaskStop"];
-
 const PART_NAMES = [...READING_NAMES, ...KILLING_NAMES];
 
 /** In other clients the name of the tool is the action. */
@@ -259,7 +257,8 @@ function convertProcess(input: Record<string, unknown>, calledAs: string): Forei
   const foreign = new ForeignInput(input);
   foreign.drop("max_output_tokens", "results have their own limit and say where the rest is");
   if (foreign.has("action")) {
-    if (PART_NAMES.includes(calledAs)) foreign.problems.push(`action: ${calledAs} has none; call process for others`);
+    if (PART_NAMES.includes(calledAs))
+      foreign.problems.push(`action: ${calledAs} takes none; to send input, call process`);
     return foreign;
   }
   if (typeof input["id"] === "number") input["id"] = String(input["id"]);
@@ -287,6 +286,7 @@ function convertTyping(foreign: ForeignInput): void {
   }
 }
 
+/** Other parameter names that models use. */
 const PROCESS_PARAMETER_ALIASES = {
   process_id: "id",
   processId: "id",
