@@ -50,7 +50,7 @@ describe.skipIf(isMissing)("the canvas", () => {
     server = await serveHttp(at.host, { port: 0 });
     browser = await chromium.launch({ executablePath: found.executablePath, args: found.args });
     page = await (await browser.newContext()).newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(45_000);
     // In place of the console: a page of the same server that frames its documents as the console does.
     await page.route("**/frame-host", (route) =>
       route.fulfill({

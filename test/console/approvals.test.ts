@@ -21,14 +21,15 @@ describe.skipIf("missing" in found)("the approvals page", () => {
     if ("missing" in found) return;
     console = await openConsole(found);
     page = await console.open({ width: 1440, height: 900 });
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(45_000);
   }, 120_000);
   afterAll(async () => {
     await console?.close();
   });
   const asked: string[] = [];
-  // Each test begins with an empty queue.
+  // Each test begins with an empty queue, and with a connection that the one before did not break.
   afterEach(async () => {
+    await page?.unrouteAll({ behavior: "ignoreErrors" });
     for (const id of asked.splice(0)) await console.host.haft.approvals.cancel(id, "The test has ended");
   });
 
@@ -665,7 +666,7 @@ describe.skipIf("missing" in found)("the approvals page", () => {
 
   test("is an inbox on a phone: list, card, answer, undo, without scrolling sideways", async () => {
     const phone = await console.open({ width: 390, height: 780 });
-    phone.setDefaultTimeout(15_000);
+    phone.setDefaultTimeout(45_000);
     await askToWrite("phone-1.txt", "from afar\n");
     await askToWrite("phone-2.txt");
     const isWide = (): Promise<unknown> =>
@@ -698,7 +699,7 @@ describe.skipIf("missing" in found)("the approvals page", () => {
 
   test("answers one call however often somebody taps, and never hides the call from its answers", async () => {
     const phone = await console.open({ width: 780, height: 360 });
-    phone.setDefaultTimeout(15_000);
+    phone.setDefaultTimeout(45_000);
     const first = await askToWrite("tap-1.txt");
     await askToWrite("tap-2.txt");
     await go(`/approvals/${first}`, phone);

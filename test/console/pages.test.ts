@@ -22,7 +22,7 @@ describe.skipIf("missing" in found)("the pages of the console", () => {
     // Calls of agents wait for the answer, as those of a server do.
     console = await openConsole(found, { approvalWaitMs: 600_000 });
     page = await console.open();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(45_000);
   }, 120_000);
   afterAll(async () => {
     await console?.close();

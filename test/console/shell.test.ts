@@ -27,9 +27,9 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
     if ("missing" in found) return;
     console = await openConsole(found);
     page = await console.open();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(45_000);
     other = await console.open();
-    other.setDefaultTimeout(15_000);
+    other.setDefaultTimeout(45_000);
   }, 120_000);
   afterAll(async () => {
     await console?.close();

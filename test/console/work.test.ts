@@ -18,7 +18,7 @@ describe.skipIf("missing" in found)("the work view", () => {
     if ("missing" in found) return;
     console = await openConsole(found);
     page = await console.open();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(45_000);
   }, 120_000);
   afterAll(async () => {
     await console?.close();
