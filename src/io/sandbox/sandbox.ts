@@ -31,6 +31,7 @@ import {
   worktreeRepository,
 } from "./profiles.ts";
 import { type Engine, type FoundEngines, machineEngines, tableFolderPath, usableFolder } from "./self-test.ts";
+import type { RefusalReport, RefusalReporting } from "./refusals.ts";
 import { SharedNetwork, type SandboxProxy } from "./shared-network.ts";
 import {
   type HiddenUse,
@@ -100,6 +101,8 @@ export interface CommandView extends Pick<ConfinedCommand, "command" | "env" | "
   collect(): ViewEffects;
   /** What was hidden from it and it opened or tried to change. Undefined if that is not known. */
   used(output: string): HiddenUse | undefined;
+  /** What it was refused. Undefined if that is not known, also because `Sandbox.refusalReporting` says so. */
+  refusals(output: string): RefusalReport | undefined;
   /** Removes the copy. */
   close(): Promise<void>;
 }
@@ -112,6 +115,8 @@ export interface Sandbox {
   readonly tests: FoundEngines["tests"];
   /** Why there is no engine, or what is weaker. One sentence for people. */
   readonly notice: string;
+  /** Whether views report what a command was refused, and if not, why. */
+  readonly refusalReporting: RefusalReporting;
   /** Whether commands in `work` run without approval. Set by the owner. */
   readonly autoAllow: boolean;
   /** One line for approvals. */
@@ -238,6 +243,10 @@ class WorkspaceSandbox implements Sandbox {
     return this.#engines().tests;
   }
 
+  get refusalReporting(): RefusalReporting {
+    return this.#engines().refusalReporting ?? NOT_REPORTED;
+  }
+
   get notice(): string {
     const { look, work, tests } = this.#engines();
     if (!look || !work) {
@@ -324,6 +333,7 @@ class WorkspaceSandbox implements Sandbox {
         },
         collect: () => view.collect(engine, { scan: this.#scan, policy }),
         used: (output) => view.used(output),
+        refusals: () => undefined,
         close: remove,
       };
     } catch (error) {
@@ -665,6 +675,7 @@ class WorkspaceSandbox implements Sandbox {
   }
 }
 
+const NOT_REPORTED: RefusalReporting = { isReported: false, why: "no engine was tried" };
 const MAX_TABLES = 100;
 /** Hidden paths of one command. */
 const MAX_PLACEHOLDERS = 2000;

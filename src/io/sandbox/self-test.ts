@@ -29,6 +29,7 @@ import {
 } from "./engines.ts";
 import { stateRootOf } from "../files/state-folder.ts";
 import { ACCESS } from "./landlock.ts";
+import type { RefusalReporting } from "./refusals.ts";
 import { type ConfinementProfile, pathRules, readableSystem } from "./profiles.ts";
 
 /** An engine that has passed its self-test. */
@@ -54,6 +55,8 @@ export interface FoundEngines {
   look?: Engine;
   work?: Engine;
   tests: readonly SelfTestLine[];
+  /** Whether views report what a command was refused. Undefined: not tried. */
+  refusalReporting?: RefusalReporting;
 }
 
 export interface FindOptions {
@@ -105,7 +108,7 @@ export function findEngines(options: FindOptions): FoundEngines {
   // With namespaces a command that only reads does not see the sizes of secrets either.
   const look = choose("look", ["namespaces", "landlock", "perl", "seatbelt"]);
   const work = choose("work", ["namespaces", "bubblewrap", "landlock", "perl", "seatbelt"]);
-  return { look, work, tests };
+  return { look, work, tests, refusalReporting: { isReported: false, why: "the launcher cannot report it yet" } };
 }
 
 /** seatbelt executes no tables. */
