@@ -242,6 +242,10 @@ export class HostApi {
               ? undefined
               : async () => (await import("../config/saved-rules.ts")).savedRuleLines(file),
           file,
+          untrustedRules: () =>
+            config?.untrusted.flatMap(({ rule, file: from, line }) =>
+              rule === undefined ? [] : [{ rule, file: from, line }],
+            ) ?? [],
         });
       };
     }

@@ -137,7 +137,7 @@ export const runtime = defineCapability({
       };
     };
     const guard = options.ownsProcess
-      ? new ProcessGuard({ clock, warn, record: (fact) => audit.append(fact) })
+      ? new ProcessGuard({ clock, warn, record: (fact) => audit.append(fact), servesOthers: !isShortLived })
       : undefined;
     const versions = new PluginVersions(config, { options, user, clock });
     const value = createRuntime({

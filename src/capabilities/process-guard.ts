@@ -23,6 +23,8 @@ export interface ProcessGuardOptions {
   clock: Clock;
   warn(warning: string): void;
   record(fact: AuditFact): Promise<void>;
+  /** Whether anybody waits while the event loop is blocked. A command that makes one call has nobody. Default: true. */
+  servesOthers?: boolean;
 }
 
 interface Problem {
@@ -57,7 +59,7 @@ export class ProcessGuard {
     this.#tickedAt = performance.now();
     if (ProcessGuard.#open.size === 0) process.on("uncaughtException", ProcessGuard.#onError);
     ProcessGuard.#open.add(this);
-    this.#tick();
+    if (options.servesOthers ?? true) this.#tick();
   }
 
   /** Knows which call an asynchronous operation belongs to: about half a microsecond per call. */

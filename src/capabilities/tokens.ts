@@ -36,6 +36,21 @@ export function createTokensApi({ tokens: all, clock, record }: TokensApiOptions
       const { token, stored } = await issueToken(all, clock, body);
       return { ...infoOf(stored), token };
     },
+    async rotate({ params: { id }, identity: { name: by } }) {
+      const old = (await all.list()).find((token) => token.id === id && token.kind === "token");
+      if (!old) throw new ApiError("not_found", "There is no such token", "`haft token list` shows the ids.");
+      const { name, scopes, createdAt, expiresAt } = old;
+      const expiresInMs = expiresAt === undefined ? undefined : expiresAt - createdAt;
+      await record?.({
+        kind: "config_changed",
+        caller: { user: by },
+        data: { action: "credential_rotated", by, id, name },
+      });
+      // The old one first: of two rotations at the same time, one gets a new token.
+      if (!(await all.remove(id))) throw new ApiError("not_found", "There is no such token");
+      const { token, stored } = await issueToken(all, clock, { name, scopes, expiresInMs });
+      return { ...infoOf(stored), token };
+    },
     async revoke({ params: { id }, identity: { name: by } }) {
       const name = (await all.list()).find((token) => token.id === id)?.name;
       if (!(await all.remove(id))) throw new ApiError("not_found", "There is no such token");

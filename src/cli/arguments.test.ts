@@ -63,6 +63,9 @@ test("a word that is missing, or one too many, is named", () => {
   expect(() => checkOperands([], { operands })).toThrow("NAME");
   expect(() => checkOperands(["a", "b", "c"], { operands })).toThrow('"c"');
   expect(() => checkOperands(["a", "b", "c"], { operands: [{ name: "WORDS", isRest: true }] })).not.toThrow();
+  const client = [{ name: "CLIENT", oneOf: ["cursor", "codex"] }];
+  expect(() => checkOperands(["cursor"], { operands: client })).not.toThrow();
+  expect(() => checkOperands(["curser"], { operands: client })).toThrow('cursor, codex. It is "curser".');
 });
 
 describe("the command", () => {

@@ -153,6 +153,11 @@ export function readMoment(text: string, name: string, now: number = Date.now())
 export function checkOperands(operands: readonly string[], { operands: specs = [] }: Pick<Command, "operands">): void {
   const missing = specs.find((spec, at) => !spec.isOptional && operands[at] === undefined);
   if (missing) throw new UsageError(`${missing.name} is missing.`);
+  specs.forEach(({ name, oneOf, isRest }, at) => {
+    const word = operands[at];
+    if (isRest || !oneOf || word === undefined || oneOf.includes(word)) return;
+    throw new UsageError(`${name} is one of: ${oneOf.join(", ")}. It is "${word}".`, didYouMean(word, oneOf));
+  });
   if (operands.length <= specs.length || specs.at(-1)?.isRest) return;
   throw new UsageError(`"${operands[specs.length]}" is one word too many.`);
 }
@@ -161,6 +166,14 @@ export function checkOperands(operands: readonly string[], { operands: specs = [
 export function checkFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
   throw new UsageError(`There is no folder ${folder}.`, "Create it first, or use another one.");
+}
+
+/** A line for every operand whose values are known: where to find them. */
+export function describeChoices(operands: readonly OperandSpec[]): string[] {
+  return operands.flatMap(({ name, listedBy, oneOf }) => [
+    ...(oneOf ? [`${name}: ${oneOf.join(", ")}`] : []),
+    ...(listedBy === undefined ? [] : [`${name}: see \`${listedBy}\``]),
+  ]);
 }
 
 export function showOperand({ name, isOptional, isRest }: OperandSpec): string {

@@ -139,6 +139,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   ...group("token", () => import("./commands/tokens.ts"), {
     create: "Create a token for a program",
     list: "List the tokens",
+    rotate: "Replace a token by a new one",
     revoke: "Revoke a token",
   }),
   single("help", "Show how to use a command", async () => (await import("./commands/help.ts")).help),

@@ -47,6 +47,10 @@ export interface OperandSpec {
   /** Takes all remaining words. */
   isRest?: boolean;
   completes?: "tool" | "approval" | "file" | "folder";
+  /** The command whose list has the values: `haft token list`. */
+  listedBy?: string;
+  /** The values, if they are few. */
+  oneOf?: readonly string[];
 }
 
 /** A part of the API: `jobs`, `approvals`, … */

@@ -1,4 +1,4 @@
-import { GLOBAL_OPTIONS, showOperand } from "./arguments.ts";
+import { describeChoices, GLOBAL_OPTIONS, showOperand } from "./arguments.ts";
 import { COMMANDS, type CommandEntry } from "./command-table.ts";
 import type { Command, OptionSpecs } from "./command.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
@@ -6,21 +6,28 @@ import { showColumns } from "./layout.ts";
 import { type Paint } from "./output.ts";
 
 /** Examples come first: most readers look for a line to change. */
-export function showCommandHelp({ path, summary }: CommandEntry, command: Command, paint: Paint): string[] {
-  const { examples, operands = [], options = {}, takesRest, notes = [] } = command;
-  const usage = ["haft", path, ...operands.map(showOperand), ...(Object.keys(options).length > 0 ? ["[options]"] : [])];
+export function showCommandHelp(entry: CommandEntry, command: Command, paint: Paint): string[] {
+  const { summary } = entry;
+  const { examples, operands = [], options = {}, notes = [] } = command;
+  const facts = [...describeChoices(operands), ...notes];
   return [
     `${summary}.`,
     "",
     ...examples.flatMap(([line, does]) => [`  ${paint("dim", `# ${does}`)}`, `  ${paint("cyan", line)}`]),
     "",
     paint("bold", "Usage"),
-    `  ${usage.join(" ")}${takesRest ? " [-- COMMAND…]" : ""}`,
-    ...(notes.length > 0 ? ["", ...notes.map((note) => `  ${note}`)] : []),
+    `  ${showUsage(entry, command)}`,
+    ...(facts.length > 0 ? ["", ...facts.map((fact) => `  ${fact}`)] : []),
     ...showOptions("Options", options, paint),
     "",
     paint("dim", "`haft help options` lists the options of every command."),
   ];
+}
+
+/** `haft token revoke ID`. */
+export function showUsage({ path }: CommandEntry, { operands = [], options = {}, takesRest }: Command): string {
+  const words = ["haft", path, ...operands.map(showOperand), ...(Object.keys(options).length > 0 ? ["[options]"] : [])];
+  return `${words.join(" ")}${takesRest ? " [-- COMMAND…]" : ""}`;
 }
 
 export function showGroupHelp(entries: readonly CommandEntry[], paint: Paint): string[] {

@@ -13,13 +13,18 @@ export interface ColumnOptions {
 
 const GAP = "  ";
 
-/** A table: each column is as wide as its widest cell. */
+/** A table: each column is as wide as its widest cell. If the last one has no room, each row takes several lines. */
 export function showColumns(
   rows: readonly (readonly string[])[],
   { paint, styles = [], styleOf, columns }: ColumnOptions,
 ): string[] {
   const widths: number[] = [];
   for (const row of rows) row.forEach((cell, at) => (widths[at] = Math.max(widths[at] ?? 0, widthOf(cell))));
+  const lastWidth = widths.at(-1) ?? 0;
+  const left = (columns ?? Infinity) - widths.slice(0, -1).reduce((sum, width) => sum + width + GAP.length, 0);
+  if (columns !== undefined && left < Math.min(MIN_FLEXIBLE_WIDTH, lastWidth)) {
+    return rows.flatMap((row) => stackCells(row, columns, (cell, at) => styleOf?.(cell, at) ?? styles[at], paint));
+  }
   return rows.map((row) => {
     let used = 0;
     const cells = row.map((cell, at) => {
@@ -33,6 +38,37 @@ export function showColumns(
     });
     return cells.join(GAP).trimEnd();
   });
+}
+
+/** A row in as many lines as it needs, indented after the first. Cells stay whole; only the last one is broken. */
+function stackCells(
+  row: readonly string[],
+  columns: number,
+  styleOf: (cell: string, column: number) => Style | undefined,
+  paint: Paint,
+): string[] {
+  const lines: string[] = [];
+  let line = "";
+  let used = 0;
+  const show = (cell: string, at: number): string => {
+    const style = styleOf(cell, at);
+    return style ? paint(style, cell) : cell;
+  };
+  for (const [at, cell] of row.entries()) {
+    if (cell.trim() === "") continue;
+    if (used > 0 && used + GAP.length + widthOf(cell) <= columns) {
+      line += GAP + show(cell, at);
+      used += GAP.length + widthOf(cell);
+      continue;
+    }
+    if (used > 0) lines.push(line);
+    const indent = lines.length > 0 ? GAP : "";
+    const pieces = wrap(cell, columns - indent.length);
+    lines.push(...pieces.slice(0, -1).map((piece) => indent + show(piece, at)));
+    line = indent + show(pieces.at(-1) ?? "", at);
+    used = indent.length + widthOf(pieces.at(-1) ?? "");
+  }
+  return used > 0 ? [...lines, line] : lines;
 }
 
 /** A column of a table that fits a width. */

@@ -47,6 +47,18 @@ describe("what is shown", () => {
       ),
     ).toEqual(["读  a", "ab  a long text tha…"]);
   });
+
+  test("takes several lines a row where the last column has no room, and loses no word", () => {
+    const paint: Paint = (_style, text) => text;
+    const row = ["k7Qw0e2Zb1xA", "build machine", "read,call", "created 2026-11-19 08:00, until 2026-12-19 08:00"];
+    const lines = showColumns([row, ["b", "", "read", "created today"]], { paint, columns: 40 });
+    expect(lines).toEqual([
+      "k7Qw0e2Zb1xA  build machine  read,call",
+      "  created 2026-11-19 08:00, until",
+      "  2026-12-19 08:00",
+      "b  read  created today",
+    ]);
+  });
 });
 
 test("colours follow the user's word, then what the stream is", () => {

@@ -36,3 +36,20 @@ test("a command fails if what it wrote may be lost", async () => {
   expect(code).toBe(EXIT.failed);
   expect(stderr).toContain("The disk is full");
 });
+
+test("a word that is missing comes with the usage and with where its values are", async () => {
+  let stderr = "";
+  const terminal: Terminal = {
+    stdin: Readable.from([]) as unknown as Terminal["stdin"],
+    stdout: { write: () => undefined },
+    stderr: { write: (text) => (stderr += text) },
+    env: {},
+    cwd: process.cwd(),
+    onInterrupt: () => () => undefined,
+  };
+  expect(await runCli(["token", "revoke"], terminal)).toBe(EXIT.usage);
+  expect(stderr).toContain("ID is missing.\nUsage: haft token revoke ID\nID: see `haft token list`\n");
+  stderr = "";
+  expect(await runCli(["mcp", "config"], terminal)).toBe(EXIT.usage);
+  expect(stderr).toMatch(/CLIENT is missing\.\nUsage: haft mcp config CLIENT \[options\]\nCLIENT: .*cursor/);
+});

@@ -3,6 +3,7 @@ import { errorCode, errorMessage } from "../core/error.ts";
 import {
   checkFolder,
   checkOperands,
+  describeChoices,
   GLOBAL_OPTIONS,
   parseArguments,
   type ParsedArguments,
@@ -36,7 +37,7 @@ export async function runCli(
     const { entry, used } = found;
     const command = await entry.load();
     const left = [...words.slice(used), ...others];
-    const parsed = orHelp(entry, () =>
+    const parsed = await orUsage(entry, command, () =>
       parseArguments(left, { ...GLOBAL_OPTIONS, ...command.options }, command.takesRest),
     );
     const globals = parsed.options as Globals;
@@ -47,20 +48,22 @@ export async function runCli(
       output.lines(showCommandHelp(entry, command, output.paint));
       return EXIT.done;
     }
-    orHelp(entry, () => checkOperands(parsed.operands, command));
+    await orUsage(entry, command, () => checkOperands(parsed.operands, command));
     return await runCommand(command, parsed, { terminal, output, embedded });
   } catch (thrown) {
     return report(explainFailure(thrown), early, terminal);
   }
 }
 
-/** A mistake that has no better advice leads to the help of the command. */
-function orHelp<T>({ path }: CommandEntry, read: () => T): T {
+/** A mistake that has no better advice shows how the command is used, and what can be written. */
+async function orUsage<T>(entry: CommandEntry, command: Command, read: () => T): Promise<T> {
   try {
     return read();
   } catch (thrown) {
     if (!(thrown instanceof UsageError) || thrown.next !== undefined) throw thrown;
-    throw new UsageError(thrown.message, `\`haft help ${path}\` shows how to use it.`);
+    const { showUsage } = await import("./help.ts");
+    const lines = [`Usage: ${showUsage(entry, command)}`, ...describeChoices(command.operands ?? [])];
+    throw new UsageError(thrown.message, [...lines, `\`haft help ${entry.path}\` shows examples.`].join("\n"));
   }
 }
 

@@ -15,6 +15,8 @@ export interface TrustItem {
   kind: "code" | "hook" | "mcp_server" | "plugin" | "permission" | "setting";
   /** Of an MCP server. */
   name?: string;
+  /** Of a permission: the rule that would allow. */
+  rule?: string;
   file: string;
   line?: number;
   /** Its key in the file: `hooks.PreToolUse[0].hooks[0]`; empty for a module. */
@@ -50,11 +52,18 @@ export const MODES_WITHOUT_TRUST: ReadonlySet<string> = new Set(["default", "pla
 export async function listTrustItems(source: RawSource, folder: string): Promise<LocatedItem[]> {
   const { file = "", code, value } = source;
   const found: LocatedItem[] = [];
-  const add = (kind: TrustItem["kind"], at: ConfigPath, what: string, content: unknown, files: FileDigests = {}) => {
+  const add = (
+    kind: TrustItem["kind"],
+    at: ConfigPath,
+    what: string,
+    content: unknown,
+    files: FileDigests = {},
+    rule?: string,
+  ) => {
     const position = source.positionOf(at);
     const digest = digestOf(canonicalJson({ kind, content, files }));
     const name = kind === "mcp_server" && isObject(content) ? String(content["name"]) : undefined;
-    found.push({ kind, name, file, line: position?.line, path: showPath(at), what, digest, at });
+    found.push({ kind, name, rule, file, line: position?.line, path: showPath(at), what, digest, at });
   };
   if (code !== undefined) add("code", [], `run the module ${file}`, "module", await digestModule(file, folder, code));
   if (!isObject(value)) return found;
@@ -93,7 +102,8 @@ export async function listTrustItems(source: RawSource, folder: string): Promise
   }
   const permissions = isObject(value["permissions"]) ? value["permissions"] : {};
   for (const [index, rule] of listOf(permissions["allow"]).entries()) {
-    add("permission", ["permissions", "allow", index], `allow without asking: ${String(rule)}`, allowContent(rule));
+    const what = `allow without asking: ${String(rule)}`;
+    add("permission", ["permissions", "allow", index], what, allowContent(rule), {}, String(rule));
   }
   const mode = permissions["defaultMode"];
   if (typeof mode === "string" && !MODES_WITHOUT_TRUST.has(mode)) {

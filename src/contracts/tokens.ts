@@ -47,6 +47,12 @@ export const tokens = {
     status: 201,
     output: NewToken,
   }),
+  rotate: endpoint("POST /api/tokens/{id}/rotate", {
+    summary: "Replace a token by a new one with the same name, scopes and lifetime; the old one ends at once",
+    scope: "admin",
+    status: 201,
+    output: NewToken,
+  }),
   revoke: endpoint("DELETE /api/tokens/{id}", {
     summary: "Revoke a token, or sign a browser out",
     scope: "admin",

@@ -120,6 +120,16 @@ describe("a call that needs a yes", () => {
   });
 });
 
+test("policy lint finds mistakes in rules that are not trusted yet, with their lines, and exits with 1", async () => {
+  const lint = async () => haft.run(["policy", "lint"]);
+  writeFileSync(join(haft.folder, "haft.config.yml"), 'permissions:\n  allow:\n    - "Bahs(npm test)"\n');
+  const found = await lint();
+  expect(found.code).toBe(1);
+  expect(found.stdout).toMatch(/Bahs\(npm test\).*haft\.config\.yml:3/);
+  writeFileSync(join(haft.folder, "haft.config.yml"), 'permissions:\n  allow:\n    - "Bash(npm test)"\n');
+  expect(await lint()).toMatchObject({ code: 0, stdout: "" });
+});
+
 describe("the command line itself", () => {
   test("offers the nearest name for a wrong one, and says what a command takes", async () => {
     const wrong = await haft.run(["tols", "list"]);

@@ -185,6 +185,26 @@ describe("a session of the console", () => {
     expect((await create({}, await api.tokenFor("read", "call"))).status).toBe(403);
   });
 
+  test("is replaced with its name and scopes, the old one ends at once, and only an administrator can", async () => {
+    const api = await openTestServer();
+    const admin = await api.tokenFor("admin");
+    const made = await ask(api, "POST", "/api/tokens", {
+      token: admin,
+      body: { name: "ci", scopes: ["read"], expiresInMs: 3_600_000 },
+    });
+    const { id, token: old } = made.json as { id: string; token: string };
+    const rotate = (token: string) => ask(api, "POST", `/api/tokens/${id}/rotate`, { token });
+    expect((await rotate(old)).status).toBe(403);
+    await api.haft.clock.advance(1_800_000);
+    const [first, second] = await Promise.all([rotate(admin), rotate(admin)]);
+    expect([first.status, second.status].toSorted()).toEqual([201, 404]);
+    const rotated = first.status === 201 ? first.json : second.json;
+    expect(rotated).toMatchObject({ name: "ci", scopes: ["read"], expiresAt: api.haft.clock.now() + 3_600_000 });
+    const { token: fresh } = rotated as { token: string };
+    const statuses = [old, fresh].map(async (token) => (await ask(api, "GET", "/api/tools", { token })).status);
+    expect(await Promise.all(statuses)).toEqual([401, 200]);
+  });
+
   test("is listed, whoever made its link, and an administrator ends it", async () => {
     const api = await openTestServer();
     const token = await api.tokenFor("read", "admin");

@@ -63,6 +63,14 @@ export interface PolicyApiOptions {
   savedLines?(): Promise<(list: RuleList, rule: string) => number | undefined>;
   /** The file that saved rules are written to. */
   file?: string;
+  /** Rules of files that nobody has trusted yet: they have no effect, and their mistakes are found all the same. */
+  untrustedRules?(): readonly UntrustedRule[];
+}
+
+export interface UntrustedRule {
+  rule: string;
+  file: string;
+  line?: number;
 }
 
 const DEFAULT_CALLS = 200;
@@ -80,7 +88,7 @@ interface JudgedCall {
 /** The rules of a runtime. */
 export function createPolicyApi(
   haft: Haft,
-  { record, pastCalls, ruleHits, lineOf, savedLines, file }: PolicyApiOptions,
+  { record, pastCalls, ruleHits, lineOf, savedLines, file, untrustedRules = () => [] }: PolicyApiOptions,
 ): Handlers<typeof policy> {
   const cwd = haft.settings.folder;
   const ruleSet = haft.policy.rules;
@@ -200,7 +208,10 @@ export function createPolicyApi(
     explain: ({ body, identity }) => explainCall(haft, body, identity.name),
     async lint() {
       const findLine = await lineFinder();
-      const items = lintRules(ruleSet.sources(), haft.tools.registry.list()).map(
+      const untrusted = untrustedRules();
+      const lines = new Map(untrusted.map(({ rule, file: from, line }) => [`${from}\0${rule}`, line]));
+      const sources = [...ruleSet.sources(), ...untrusted.map(({ rule, file: origin }) => ({ origin, allow: [rule] }))];
+      const items = lintRules(sources, haft.tools.registry.list()).map(
         ({ level, message, key, values, rule, list, origin }) => ({
           level: level === "error" ? ("error" as const) : ("warning" as const),
           message,
@@ -209,7 +220,10 @@ export function createPolicyApi(
           rule,
           decision: list === "defaultMode" ? undefined : list,
           origin,
-          line: list === "defaultMode" ? undefined : findLine({ text: rule, list, origin }),
+          line:
+            list === "defaultMode"
+              ? undefined
+              : (findLine({ text: rule, list, origin }) ?? lines.get(`${origin}\0${rule}`)),
         }),
       );
       return { items };

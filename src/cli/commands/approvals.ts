@@ -63,7 +63,7 @@ const show = defineCommand({
     ["haft approvals show apr_1", "who asks, why, and what exactly would run"],
     ["haft approvals show apr_1 --whole | less", "all that would happen, however long"],
   ],
-  operands: [{ name: "ID", completes: "approval" }],
+  operands: [{ name: "ID", completes: "approval", listedBy: "haft approvals list" }],
   options: {
     whole: { type: "flag", about: "Everything that would happen, also what is too long for the question" },
     arguments: { type: "flag", about: "The whole arguments, as JSON" },
@@ -95,7 +95,7 @@ const approve = defineCommand({
       "with your own rule, until the session ends",
     ],
   ],
-  operands: [{ name: "ID", completes: "approval" }],
+  operands: [{ name: "ID", completes: "approval", listedBy: "haft approvals list" }],
   options: {
     "for-session": { type: "flag", about: "Also approve what the rule matches, in this session" },
     always: { type: "flag", about: "Also approve what the rule matches, from now on" },
@@ -154,7 +154,7 @@ const answer = defineCommand({
     ["haft approvals answer apr_1 1,3 'after the release'", "one word for each question: options, or your own text"],
   ],
   operands: [
-    { name: "ID", completes: "approval" },
+    { name: "ID", completes: "approval", listedBy: "haft approvals list" },
     { name: "ANSWER", isOptional: true, isRest: true },
   ],
   notes: ["For questions of ask_user. `haft approvals deny` dismisses one: the model then decides itself."],
@@ -211,7 +211,7 @@ const deny = defineCommand({
     ["haft approvals deny apr_1", "the call does not run"],
     ["haft approvals deny apr_1 --reason 'use the staging database'", "the model gets the reason"],
   ],
-  operands: [{ name: "ID", completes: "approval" }],
+  operands: [{ name: "ID", completes: "approval", listedBy: "haft approvals list" }],
   options: { reason: { type: "text", value: "TEXT", about: "For the model" } },
   uses: ["approvals"],
   async run({ connect, url, output, operands: [given = ""], options: { reason }, ...place }) {

@@ -36,7 +36,10 @@ const show = defineCommand({
     ["haft artifacts show report --session review", "the newest version"],
     ["haft artifacts show report 2 > report.md", "an older one, into a file"],
   ],
-  operands: [{ name: "ID" }, { name: "VERSION", isOptional: true }],
+  operands: [
+    { name: "ID", listedBy: "haft artifacts list" },
+    { name: "VERSION", isOptional: true },
+  ],
   options: SESSION,
   uses: ["artifacts"],
   async run({ connect, output, operands: [id = "", number], options: { session } }) {
@@ -52,7 +55,7 @@ const show = defineCommand({
 
 const versions = defineCommand({
   examples: [["haft artifacts versions report --session review", "who changed it when, and how"]],
-  operands: [{ name: "ID" }],
+  operands: [{ name: "ID", listedBy: "haft artifacts list" }],
   options: SESSION,
   uses: ["artifacts"],
   async run({ connect, output, operands: [id = ""], options: { session } }) {
@@ -66,7 +69,7 @@ const diff = defineCommand({
     ["haft artifacts diff report --session review", "the last change"],
     ["haft artifacts diff report --from 1 --to 4", "between two versions"],
   ],
-  operands: [{ name: "ID" }],
+  operands: [{ name: "ID", listedBy: "haft artifacts list" }],
   options: {
     ...SESSION,
     from: { type: "number", value: "N", range: [1, 1_000_000], about: "Default: the version before --to" },

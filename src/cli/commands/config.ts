@@ -22,7 +22,7 @@ const show = defineCommand({
           safeLine(JSON.stringify(value)) + (isPending ? "  (restart needed)" : ""),
           ...(withOrigin ? [safeLine(origin), binding === "restart" ? "needs a restart" : ""] : []),
         ]),
-        { paint: output.paint, styles: ["cyan", undefined, "dim", "dim"] },
+        { paint: output.paint, columns: output.columns, styles: ["cyan", undefined, "dim", "dim"] },
       ),
     );
     for (const problem of state.problems) output.warn(`Not in effect: ${safeLine(problem)}`);

@@ -69,7 +69,11 @@ export const doctor = defineCommand({
           what,
           safeLine(next === undefined ? found : `${found} ${next}`),
         ]),
-        { paint: output.paint, styleOf: (cell, column) => (column === 0 ? STYLES[cell] : undefined) },
+        {
+          paint: output.paint,
+          columns: output.columns,
+          styleOf: (cell, column) => (column === 0 ? STYLES[cell] : undefined),
+        },
       ),
       ...showImported(imported, output),
     ]);

@@ -45,7 +45,7 @@ function isState(word: string): word is JobState {
 
 const show = defineCommand({
   examples: [["haft jobs show job_1", "its state, its input and, after it has ended, its result"]],
-  operands: [{ name: "ID" }],
+  operands: [{ name: "ID", listedBy: "haft jobs list" }],
   uses: ["jobs"],
   async run({ connect, output, operands: [id = ""] }) {
     output.data(await (await connect({ only: [], runsJobs: false })).jobs.get(id), showJob);
@@ -57,7 +57,7 @@ const logs = defineCommand({
     ["haft jobs logs job_1", "its output so far"],
     ["haft jobs logs job_1 --follow", "and what follows, until it ends"],
   ],
-  operands: [{ name: "ID" }],
+  operands: [{ name: "ID", listedBy: "haft jobs list" }],
   options: { follow: { type: "flag", short: "f", about: "Continue until the job ends; its outcome is the exit code" } },
   notes: ["Shows the output of jobs on other machines too."],
   uses: ["jobs"],
@@ -80,7 +80,7 @@ const logs = defineCommand({
 
 const cancel = defineCommand({
   examples: [["haft jobs cancel job_1 --reason 'no longer needed'", "stop it, waiting or running"]],
-  operands: [{ name: "ID" }],
+  operands: [{ name: "ID", listedBy: "haft jobs list" }],
   options: { reason: { type: "text", value: "TEXT", about: "For the caller" } },
   uses: ["jobs"],
   async run({ connect, output, operands: [id = ""], options: { reason } }) {
@@ -91,7 +91,7 @@ const cancel = defineCommand({
 
 const retry = defineCommand({
   examples: [["haft jobs retry job_1", "queues an ended job again, as a new call"]],
-  operands: [{ name: "ID" }],
+  operands: [{ name: "ID", listedBy: "haft jobs list" }],
   notes: ["A server or a `haft worker` of this store runs it."],
   uses: ["jobs"],
   async run({ connect, output, operands: [id = ""] }) {

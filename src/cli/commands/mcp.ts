@@ -11,7 +11,7 @@ import { EXIT } from "../exit-codes.ts";
 import { fieldsOf, fieldValue, showQuestion, showQuestionList } from "../mcp-questions.ts";
 import { selectServers, waitForServers } from "../mcp-servers.ts";
 import { showColumns } from "../layout.ts";
-import { type Output, safe, safeLine } from "../output.ts";
+import { type Output, safe, safeLine, type Style } from "../output.ts";
 import { confirm } from "../prompts.ts";
 import { showImported } from "../show-imported.ts";
 import { hasDesktop, haftCommand, isInteractive, openInBrowser, userName } from "../terminal.ts";
@@ -99,9 +99,8 @@ const config = defineCommand({
     ["haft mcp config cursor", "what .cursor/mcp.json needs to start Haft for this folder"],
     ["haft mcp config codex --url http://127.0.0.1:4117/mcp", "to use a server that runs, with a token"],
   ],
-  operands: [{ name: "CLIENT" }],
+  operands: [{ name: "CLIENT", oneOf: Object.keys(MCP_CLIENTS) }],
   options: { url: { type: "text", value: "URL", about: "The MCP address of a running server; default: start Haft" } },
-  notes: [`Clients: ${Object.keys(MCP_CLIENTS).join(", ")}.`],
   async run({ operands: [client = ""], folder, output, options: { url } }) {
     if (!isMcpClient(client)) {
       throw new UsageError(`"${client}" is not a client.`, `Clients: ${Object.keys(MCP_CLIENTS).join(", ")}.`);
@@ -182,17 +181,19 @@ const list = defineCommand({
 
 const SERVER_STYLES = { ready: "green", connecting: "cyan", stopped: "dim" } as const;
 
-function showServers(servers: readonly McpServerInfo[], { paint }: Output): string[] {
+function showServers(servers: readonly McpServerInfo[], { paint, columns }: Output): string[] {
+  const styleOf = (cell: string, column: number): Style | undefined =>
+    column === 1 ? (SERVER_STYLES[cell as keyof typeof SERVER_STYLES] ?? "yellow") : undefined;
   return showColumns(
     servers.map(({ name, state, transport, era, protocolVersion, tools, error, origin }) => [
       safeLine(name),
-      paint(SERVER_STYLES[state as keyof typeof SERVER_STYLES] ?? "yellow", state),
+      state,
       transport,
       era === undefined ? "" : `${era} ${protocolVersion ?? ""}`,
       countOf(tools.length, "tool"),
       safeLine(error ?? origin ?? ""),
     ]),
-    { paint, styles: ["bold"] },
+    { paint, columns, styles: ["bold"], styleOf },
   );
 }
 
@@ -358,7 +359,7 @@ const resources = defineCommand({
 
 const read = defineCommand({
   examples: [["haft mcp read docs docs://guide/start", "a resource of a server, through the gate"]],
-  operands: [{ name: "SERVER" }, { name: "ADDRESS" }],
+  operands: [{ name: "SERVER", listedBy: "haft mcp list" }, { name: "ADDRESS" }],
   options: { raw: { type: "flag", about: "Print the text unchanged, for a pipe" } },
   notes: ["Reading from a server that is not trusted needs approval."],
   uses: ["mcp", "calls", "approvals", "questions"],
@@ -401,7 +402,11 @@ const prompts = defineCommand({
 
 const prompt = defineCommand({
   examples: [["haft mcp prompt docs review file=README.md", "a prompt of a server, filled in"]],
-  operands: [{ name: "SERVER" }, { name: "NAME" }, { name: "KEY=VALUE", isRest: true, isOptional: true }],
+  operands: [
+    { name: "SERVER", listedBy: "haft mcp list" },
+    { name: "NAME" },
+    { name: "KEY=VALUE", isRest: true, isOptional: true },
+  ],
   uses: ["mcp"],
   async run({ connect, terminal, output, interrupted, operands: [server = "", name = "", ...words] }) {
     const client = await connect();

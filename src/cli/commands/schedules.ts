@@ -76,7 +76,7 @@ const add = defineCommand({
 
 const remove = defineCommand({
   examples: [["haft schedules remove sch_1", "also deletes its list of runs"]],
-  operands: [{ name: "ID" }],
+  operands: [{ name: "ID", listedBy: "haft schedules list" }],
   uses: ["schedules"],
   async run({ connect, output, operands: [id = ""] }) {
     const { name } = await (await connect({ only: ["schedules"] })).schedules.remove(id);
@@ -86,7 +86,7 @@ const remove = defineCommand({
 
 const pause = defineCommand({
   examples: [["haft schedules pause sch_1", "it does not run until it is resumed"]],
-  operands: [{ name: "ID" }],
+  operands: [{ name: "ID", listedBy: "haft schedules list" }],
   uses: ["schedules"],
   async run({ connect, output, operands: [id = ""] }) {
     const paused = await (await connect({ only: ["schedules"] })).schedules.pause(id, { isPaused: true });
@@ -96,7 +96,7 @@ const pause = defineCommand({
 
 const resume = defineCommand({
   examples: [["haft schedules resume sch_1", "continue with the next run; missed runs are skipped"]],
-  operands: [{ name: "ID" }],
+  operands: [{ name: "ID", listedBy: "haft schedules list" }],
   uses: ["schedules"],
   async run({ connect, output, operands: [id = ""] }) {
     const resumed = await (await connect({ only: ["schedules"] })).schedules.pause(id, { isPaused: false });
@@ -106,7 +106,7 @@ const resume = defineCommand({
 
 const run = defineCommand({
   examples: [["haft schedules run sch_1", "run it now with its own permissions, and wait for the result"]],
-  operands: [{ name: "ID" }],
+  operands: [{ name: "ID", listedBy: "haft schedules list" }],
   uses: ["schedules"],
   async run({ connect, output, interrupted, operands: [id = ""] }) {
     const client = await connect();
@@ -126,7 +126,7 @@ const run = defineCommand({
 
 const runs = defineCommand({
   examples: [["haft schedules runs sch_1", "outcomes and missed runs"]],
-  operands: [{ name: "ID" }],
+  operands: [{ name: "ID", listedBy: "haft schedules list" }],
   options: {
     limit: { type: "number", short: "n", value: "N", range: [1, 100], about: "Max number of runs; default: 20" },
   },

@@ -39,7 +39,7 @@ const show = defineCommand({
     ["haft sessions show research", "by its label or key: its state and its messages"],
     ["haft sessions show ses_1 --jsonl", "every entry as a line of JSON"],
   ],
-  operands: [{ name: "SESSION" }],
+  operands: [{ name: "SESSION", listedBy: "haft sessions list" }],
   uses: ["sessions"],
   async run({ connect, output, operands: [wanted = ""] }) {
     const client = await connect({ only: ["sessions"] });
@@ -73,7 +73,10 @@ const send = defineCommand({
       "through a running server, without waiting",
     ],
   ],
-  operands: [{ name: "SESSION" }, { name: "TEXT", isRest: true }],
+  operands: [
+    { name: "SESSION", listedBy: "haft sessions list" },
+    { name: "TEXT", isRest: true },
+  ],
   options: {
     new: { type: "flag", about: "Start a session with this label" },
     agent: { type: "text", value: "NAME", about: "For a new session: the configured agent that replies" },
@@ -109,7 +112,7 @@ const send = defineCommand({
 
 const stop = defineCommand({
   examples: [["haft sessions stop research", "ends its turn, and those of the sessions that it started"]],
-  operands: [{ name: "SESSION" }],
+  operands: [{ name: "SESSION", listedBy: "haft sessions list" }],
   uses: ["sessions"],
   async run({ connect, output, operands: [wanted = ""] }) {
     const client = await connect({ only: ["sessions"] });

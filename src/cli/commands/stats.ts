@@ -41,7 +41,7 @@ export const stats = defineCommand({
             showDuration(p95Ms),
           ]),
         ],
-        { paint: output.paint, styles: ["bold"] },
+        { paint: output.paint, columns: output.columns, styles: ["bold"] },
       ),
     );
     if (found.tools.length === 0) output.info("There were no calls in that time.");

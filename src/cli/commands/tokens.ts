@@ -1,9 +1,10 @@
 import type { Scope } from "../../contracts/identity.ts";
+import type { NewToken } from "../../contracts/tokens.ts";
 import { UsageError } from "../arguments.ts";
 import { defineCommand } from "../command.ts";
 import { showTime } from "../../core/clock.ts";
 import { showColumns } from "../layout.ts";
-import { safeLine } from "../output.ts";
+import { type Output, safeLine } from "../output.ts";
 
 const SCOPES: readonly Scope[] = ["read", "call", "approve", "admin"];
 
@@ -28,12 +29,26 @@ const create = defineCommand({
     const scopes: Scope[] = scope.length === 0 ? ["read", "call"] : scope.filter(isScope);
     const client = await connect();
     const made = await client.tokens.create({ name, scopes, expiresInMs: expires });
-    output.data(made, ({ token }) => [token]);
-    output.info(
-      `${made.id} for ${made.scopes.join(", ")}${made.expiresAt === undefined ? "" : `, until ${showTime(made.expiresAt)}`}. It is not shown again.`,
-    );
+    showNew(made, output);
   },
 });
+
+const rotate = defineCommand({
+  examples: [
+    ["haft token rotate 1a2b3c", "prints a new token with the same name, scopes and lifetime; the old one ends"],
+  ],
+  operands: [{ name: "ID", listedBy: "haft token list" }],
+  uses: ["tokens"],
+  async run({ connect, output, operands: [id = ""] }) {
+    showNew(await (await connect()).tokens.rotate(id), output);
+  },
+});
+
+function showNew(made: NewToken, output: Output): void {
+  output.data(made, ({ token }) => [token]);
+  const until = made.expiresAt === undefined ? "" : `, until ${showTime(made.expiresAt)}`;
+  output.info(`${made.id} for ${made.scopes.join(", ")}${until}. It is not shown again.`);
+}
 
 function isScope(word: string): word is Scope {
   return (SCOPES as readonly string[]).includes(word);
@@ -53,7 +68,7 @@ const list = defineCommand({
           scopes.join(","),
           `${kind === "session" ? "browser, signed in" : "created"} ${showTime(createdAt)}${expiresAt === undefined ? "" : `, until ${showTime(expiresAt)}`}`,
         ]),
-        { paint: output.paint, styles: ["bold", "cyan"] },
+        { paint: output.paint, columns: output.columns, styles: ["bold", "cyan"] },
       ),
     );
     if (page.items.length === 0) output.info("No tokens. `haft token create NAME` creates one.");
@@ -62,7 +77,7 @@ const list = defineCommand({
 
 const revoke = defineCommand({
   examples: [["haft token revoke 1a2b3c", "by its id, as `haft token list` shows it; signs a browser out"]],
-  operands: [{ name: "ID" }],
+  operands: [{ name: "ID", listedBy: "haft token list" }],
   uses: ["tokens"],
   async run({ connect, output, operands: [id = ""] }) {
     const client = await connect();
@@ -71,4 +86,4 @@ const revoke = defineCommand({
   },
 });
 
-export const commands = { create, list, revoke };
+export const commands = { create, list, rotate, revoke };

@@ -41,7 +41,7 @@ const describe = defineCommand({
     ["haft tools describe read", "its parameters, and how to call it"],
     ["haft tools describe exec --json", "with its schema, for a program"],
   ],
-  operands: [{ name: "NAME", completes: "tool" }],
+  operands: [{ name: "NAME", completes: "tool", listedBy: "haft tools list" }],
   uses: ["tools", "mcp"],
   async run({ connect, url, interrupted, output, operands: [name = ""] }) {
     const client = await connect({ tool: name });

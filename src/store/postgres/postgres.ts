@@ -151,8 +151,8 @@ const FIRST_CHANGE = 4_000_000_000_000_000;
 const ANNOUNCE_MS = 5;
 const UNNOTIFIED_MS = 1000;
 const RECONNECT_MS = 1000;
-const PROBE_EVERY_MS = 2000;
-const MAX_PROBE_MS = 2000;
+const PROBE_EVERY_MS = 500;
+const MAX_PROBE_MS = 1000;
 
 /** Connects once, so a wrong address or password fails here. */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<SqlDatabase> {

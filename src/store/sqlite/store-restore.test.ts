@@ -1,14 +1,15 @@
 import { execFile } from "node:child_process";
 import {
   closeSync,
+  existsSync,
   mkdtempSync,
   openSync,
-  writeSync,
-  readdirSync,
   readFileSync,
+  readdirSync,
   renameSync,
   rmSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -97,6 +98,10 @@ describe("a backup", () => {
     await store.audit.append({ kind: "note", data: { i: "too late" } });
     await store.close();
     await expect(backUpStore(folder, file)).rejects.toThrow("already exists");
+    // A folder that is not there may be a disk that is not mounted.
+    const unmounted = join(folder, "disk");
+    await expect(backUpStore(folder, join(unmounted, "haft.db"))).rejects.toThrow(`There is no folder ${unmounted}`);
+    expect(existsSync(unmounted)).toBe(false);
     writeFileSync(storeFileOf(folder), "garbage");
     const { kept } = await restoreStore(folder, { backup: file });
     expect(readFileSync(kept!, "utf8")).toBe("garbage");

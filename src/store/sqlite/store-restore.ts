@@ -29,7 +29,11 @@ export async function backUpStore(stateFolder: string, target?: string, now = Da
   if (existsSync(backup)) {
     throw toolError("path_exists", `${backup} already exists`, { next: "Name another file, or delete this one." });
   }
-  mkdirSync(dirname(backup), { recursive: true, mode: 0o700 });
+  if (target === undefined) mkdirSync(dirname(backup), { recursive: true, mode: 0o700 });
+  if (!existsSync(dirname(backup))) {
+    const next = "Create it first, or name a file in another one.";
+    throw toolError("path_not_found", `There is no folder ${dirname(backup)}`, { next });
+  }
   await copySound(file, backup);
   return { file: backup, bytes: statSync(backup).size };
 }
