@@ -81,7 +81,8 @@ export const CallFrame = named(
 );
 export type CallFrame = z.infer<typeof CallFrame>;
 
-export const CallStatus = z.enum(["waiting", "running", "completed", "failed", "pending"]);
+/** `denied`: by policy or a person, so nothing ran. `unknown`: nobody knows whether it took effect. */
+export const CallStatus = z.enum(["waiting", "running", "completed", "failed", "denied", "unknown", "pending"]);
 export type CallStatus = z.infer<typeof CallStatus>;
 
 /** How a call came in, if it is known. */
@@ -272,7 +273,7 @@ export const calls = {
     text: "text/plain",
   }),
   cancel: endpoint("POST /api/calls/{id}/cancel", {
-    summary: "Cancel a call that was made through this server",
+    summary: "Cancel a call of this server's process, whoever made it",
     scope: "call",
     status: 202,
     output: CallStarted,

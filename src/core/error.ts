@@ -69,6 +69,12 @@ export const ERROR_CODES = {
 
 /** One of the closed table of codes. */
 export type ErrorCode = keyof typeof ERROR_CODES;
+/** The state of a call that failed, as lists show it: nothing ran, nobody knows, or it failed. */
+export function failedState(code: unknown): "denied" | "unknown" | "failed" {
+  if (code === "unknown_outcome") return "unknown";
+  return isErrorCode(code) && ERROR_CODES[code].actor === "policy" ? "denied" : "failed";
+}
+
 export type ErrorActor = (typeof ERROR_CODES)[ErrorCode]["actor"];
 
 /** A failure as data, in results and queues; programs switch on `code`. */

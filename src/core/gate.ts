@@ -92,6 +92,8 @@ export interface Gate {
   ): Promise<ToolResult[]>;
   /** Omitted by gates of subagents, whose calls are parts of another call. */
   readonly questions?: CallQuestions;
+  /** Stops calls with this id that have not been answered, if `may` agrees. Returns whether there was one. */
+  stop?(callId: string, why: ToolError, may: (caller: Caller) => boolean): boolean;
 }
 
 /** The gates of tools, toolkits and runtimes. */

@@ -116,8 +116,8 @@ export interface AuditPage {
 
 export interface CallFilter {
   tool?: string;
-  /** Only with one of these. `failed` includes calls that were lost. */
-  status?: readonly ("waiting" | "running" | "completed" | "failed" | "pending")[];
+  /** Only with one of these. Calls that were denied, or whose outcome is unknown, have not `failed`. */
+  status?: readonly ("waiting" | "running" | "completed" | "failed" | "denied" | "unknown" | "pending")[];
   session?: string;
   user?: string;
   agent?: string;

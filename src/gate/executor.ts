@@ -1,5 +1,5 @@
 import { withDefaults } from "../core/options.ts";
-import { authorityOf, badOptions, type Call, type CallOptions, elapsedMs } from "../core/call.ts";
+import { authorityOf, badOptions, type Call, type Caller, type CallOptions, elapsedMs } from "../core/call.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import { callEvent, type EventEmitter, type Update } from "../core/events.ts";
@@ -196,6 +196,12 @@ export class Executor implements RunHost {
 
   pauseTimeLimit(call: Call): () => void {
     return this.#pausedTimeLimits.hold((call as GateCall).timeLimit, () => call.answered || call.aborted !== undefined);
+  }
+
+  stop(callId: string, why: ToolError, may: (caller: Caller) => boolean): boolean {
+    const found = [...this.#active].filter(({ id, caller }) => id === callId && may(caller));
+    for (const call of found) call.abort(why);
+    return found.length > 0;
   }
 
   /**

@@ -202,6 +202,19 @@ describe("a call in the background", () => {
     expect(frames.at(-1)).toMatchObject({ type: "result", result: { status: "failed", error: { code: "cancelled" } } });
     await expect(owner.calls.cancel(callId)).rejects.toMatchObject({ status: 404 });
   });
+
+  test("came in through another door, and is stopped by its user or an admin", async () => {
+    const api = await openTestServer();
+    const own = api.haft.execute("wait", {}, { id: "own", caller: { user: "ada", agent: "mcp:claude" } });
+    await until(() => api.runs.includes("begun"));
+    const stranger = await openCheckedClient(api, "call");
+    await expect(stranger.calls.cancel("own")).rejects.toMatchObject({ status: 403 });
+    await expect(stranger.calls.cancel("nothing")).rejects.toMatchObject({ status: 404 });
+    expect(api.runs).not.toContain("stopped");
+    const admin = await openCheckedClient(api, "call", "admin");
+    expect(await admin.calls.cancel("own")).toEqual({ callId: "own" });
+    expect(await own).toMatchObject({ status: "failed", error: { code: "cancelled" } });
+  });
 });
 
 describe("a past call", () => {

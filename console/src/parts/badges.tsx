@@ -10,6 +10,8 @@ const words = defineWords({
     running: ["running", "运行中"],
     completed: ["completed", "完成"],
     failed: ["failed", "失败"],
+    denied: ["denied", "已拒绝"],
+    unknown: ["outcome unknown", "结果未知"],
     pending: ["asked", "已询问"],
   },
 });
@@ -33,7 +35,9 @@ export function useStatusNames(): Readonly<Record<CallStatus, string>> {
   return useWords(words).status;
 }
 
+const FAILED = { failed: "bad", denied: "", unknown: "warn" };
+
 export function StatusBadge({ status }: { status: CallStatus }) {
-  const tone = { waiting: "", running: "accent pulse", completed: "ok", failed: "bad", pending: "warn" }[status];
+  const tone = { waiting: "", running: "accent pulse", completed: "ok", ...FAILED, pending: "warn" }[status];
   return <span className={`badge ${tone}`}>{useWords(words).status[status]}</span>;
 }

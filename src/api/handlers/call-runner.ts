@@ -9,7 +9,7 @@ import type { ToolResult } from "../../core/result.ts";
 import { StoppedTogether } from "../../gate/stopped-call.ts";
 import type { Haft } from "../../runtime.ts";
 import { FrameQueue } from "./frame-queue.ts";
-import { MAX_UPDATES, type RecentCall } from "./recent-calls.ts";
+import { MAX_UPDATES, type RecentCall, statusOf } from "./recent-calls.ts";
 
 /** A call that was started by the API and has not ended. */
 export interface Run {
@@ -78,10 +78,23 @@ export class CallRunner {
   /** Returns whether there was a call to cancel. Calls of others need the scope `admin`. */
   cancel(callId: string, identity: Identity): boolean {
     const found = this.#running.get(callId);
-    if (!found) return false;
+    if (!found) return this.#stopOther(callId, identity);
     if (found.owner !== identity.id) requireScope(identity, "admin", "To cancel a call of another user");
     found.run.cancel("a person cancelled it");
     return true;
+  }
+
+  /** A call of this process that came in through another door: an agent, an MCP client, a schedule, the library. */
+  #stopOther(callId: string, identity: Identity): boolean {
+    const why = toolError("cancelled", "A person stopped the call");
+    let isOfAnother = false;
+    const isStopped = this.#gate.stop?.(callId, why, ({ user }) => {
+      const may = user === identity.name || identity.scopes.includes("admin");
+      isOfAnother ||= !may;
+      return may;
+    });
+    if (!isStopped && isOfAnother) requireScope(identity, "admin", "To cancel a call of another user");
+    return isStopped ?? false;
   }
 
   /** Answers waiting clients whose calls have not begun. Their approvals stay open, for when the call is made again. */
@@ -130,7 +143,7 @@ export class CallRunner {
     const end = (result: ToolResult): void => {
       forget();
       kept.result = result;
-      kept.status = result.status;
+      kept.status = statusOf(result);
     };
     void started.then(end, forget);
     return run;

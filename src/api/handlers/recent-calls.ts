@@ -2,6 +2,7 @@ import type { Page } from "../../contracts/basics.ts";
 import type { CallFilter, CallInfo, CallPage, CallStatus } from "../../contracts/calls.ts";
 import type { CallFacets, FacetCount } from "../../gate/audit-log.ts";
 import type { ToolEvent, Update } from "../../core/events.ts";
+import { failedState } from "../../core/error.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 
@@ -187,8 +188,7 @@ export class RecentCalls implements CallSource {
   }
 
   #close(call: RecentCall, result: ToolResult, at: number): void {
-    const status: CallStatus = result.status;
-    call.status = status;
+    call.status = statusOf(result);
     call.toolName = result.toolName;
     call.result = result;
     call.display = result.display;
@@ -236,6 +236,11 @@ function hasText({ callId, toolName, input, display }: RecentCall, search: strin
   const text = JSON.stringify([callId, toolName, input, display]).toLowerCase();
   const words = search.toLowerCase().split(/\s+/);
   return words.every((word) => text.includes(JSON.stringify(word).slice(1, -1)));
+}
+
+/** The state that lists show. */
+export function statusOf(result: ToolResult): CallStatus {
+  return result.status === "failed" ? failedState(result.error.code) : result.status;
 }
 
 /** Two callers may use the same id. */

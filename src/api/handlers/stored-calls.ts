@@ -1,10 +1,10 @@
-import type { CallFilter, CallOrigin, CallStatus } from "../../contracts/calls.ts";
+import type { CallFilter, CallOrigin } from "../../contracts/calls.ts";
 import { isErrorCode, toFailure, toolError, type ToolFailure } from "../../core/error.ts";
 import type { PendingResult, ToolResult } from "../../core/result.ts";
 import type { AuditEntry, AuditLog, CallFacets, CallFilter as LogFilter } from "../../gate/audit-log.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import type { CallRunner } from "./call-runner.ts";
-import type { CallQuery, CallSource, RecentCall, RecentTree } from "./recent-calls.ts";
+import { type CallQuery, type CallSource, type RecentCall, type RecentTree, statusOf } from "./recent-calls.ts";
 import { CallSubject, RiskLevel, ToolKind } from "../../contracts/basics.ts";
 
 /**
@@ -65,10 +65,10 @@ export class StoredCalls implements CallSource {
     const kept = this.#runner.recall(call.callId);
     if (!kept || kept.caller.user !== call.caller.user) {
       const result = this.#log.resultOf?.(call.callId, call.caller.user);
-      return result?.status === call.status ? { ...call, result } : call;
+      return result && statusOf(result) === call.status ? { ...call, result } : call;
     }
     const { input, updates, result } = kept;
-    return { ...call, input, updates, result: result?.status === call.status ? result : call.result };
+    return { ...call, input, updates, result: result && statusOf(result) === call.status ? result : call.result };
   }
 }
 
@@ -141,7 +141,7 @@ function callOf(entry: AuditEntry): RecentCall {
     risk: riskIn(data),
     caller: { ...caller, depth: caller?.depth ?? 0 },
     origin: originOf(entry),
-    status: statusOf(kind, status),
+    status: result ? statusOf(result) : kind === "call_begun" ? "running" : "waiting",
     requestedAt: Math.min(requestedAt, askedAt ?? requestedAt),
     askedAt,
     answeredAt,
@@ -186,12 +186,6 @@ function riskIn({ risk }: AuditEntry["data"]): RiskLevel | undefined {
 function originOf({ data, caller }: AuditEntry): CallOrigin | undefined {
   if (data["origin"] === "job" || data["origin"] === "agent") return data["origin"];
   return caller?.agent?.startsWith("mcp:") ? "mcp" : undefined;
-}
-
-function statusOf(kind: AuditEntry["kind"], status: AuditEntry["status"]): CallStatus {
-  if (kind === "call_begun") return "running";
-  if (status === undefined) return "waiting";
-  return status === "unknown" ? "failed" : status;
 }
 
 /** What the log has of a result: everything except its content. Undefined while there is none. */

@@ -73,7 +73,7 @@ async function lookAround({ folder, url, terminal, connect }: Place, output: Out
   const [approvals, running, failed, servers, info] = await Promise.all([
     client.approvals.list({ state: "pending", brief: true, limit: 500 }),
     client.calls.list({ status: ["running"], limit: MAX_COUNTED }),
-    client.calls.list({ status: ["failed"], from: Date.now() - RECENT_MS, limit: MAX_COUNTED }),
+    client.calls.list({ status: ["failed", "denied", "unknown"], from: Date.now() - RECENT_MS, limit: MAX_COUNTED }),
     found.server === undefined ? [] : listServers(client),
     found.server === undefined ? undefined : client.server.info(),
   ]);

@@ -77,6 +77,33 @@ describe.each(ENGINES)("the calls of the log on $name", (engine) => {
     },
   );
 
+  test.each(["new", "indexed"])(
+    "were denied, or nobody knows their outcome: states of their own, after a restart too: %s",
+    async (age) => {
+      const { audit } = await openStore();
+      const failed = (callId: string, code: string, more: object = {}) =>
+        audit.append(ended(callId, { status: "failed", data: { ...more, error: { code, message: "no" } } }));
+      await failed("policy", "denied");
+      await failed("person", "approval_denied");
+      await failed("stopped", "unknown_outcome");
+      await failed("broken", "exit_code");
+      await audit.append(ended("lost", { kind: "call_lost", status: "unknown", data: {} }));
+      await audit.append(ended("claims", { data: { input: { error: { code: "denied", message: "no" } } } }));
+      if (age === "indexed") await audit.index.reach((await audit.head()).count);
+      expect(await idsOf(audit, { status: ["denied"] })).toEqual(["person", "policy"]);
+      expect(await idsOf(audit, { status: ["unknown"] })).toEqual(["lost", "stopped"]);
+      expect(await idsOf(audit, { status: ["failed"] })).toEqual(["broken"]);
+      expect(await idsOf(audit, { status: ["unknown", "failed"] })).toEqual(["lost", "broken", "stopped"]);
+      const status = [
+        { value: "denied", count: 2 },
+        { value: "unknown", count: 2 },
+        { value: "completed", count: 1 },
+        { value: "failed", count: 1 },
+      ];
+      expect((await audit.callFacets()).status).toEqual(status);
+    },
+  );
+
   test("are paged by a filter without gaps, and the end of a call has its input", async () => {
     const { audit } = await openStore();
     await fill(audit);

@@ -4,7 +4,7 @@ import { placeholders } from "../table.ts";
 import { audit, type AuditRow, column, toEntry } from "./audit-chain.ts";
 import type { AuditIndex } from "./audit-index.ts";
 import { type AuditReader, largest } from "./audit-query.ts";
-import { type CallClass, classWord, wordsOf } from "./audit-words.ts";
+import { type CallClass, classWord, outcomeExpression, wordsOf } from "./audit-words.ts";
 import { RARE_KINDS } from "./index-tables.ts";
 
 const MAX_PAGE_SIZE = 1000;
@@ -33,14 +33,24 @@ const IS_OPEN = `(seq IN (SELECT seq FROM audit_running) OR seq IN (SELECT seq F
 
 type Status = NonNullable<CallFilter["status"]>[number];
 
-const STATUS: Readonly<Record<Status, string>> = {
-  waiting: "kind = 'approval_asked'",
-  running: "kind = 'call_begun'",
-  completed: "status = 'completed'",
-  failed: "status IN ('failed', 'unknown')",
-  pending: "status = 'pending'",
+/** A condition for each. `outcome` is the expression of the outcome. */
+const STATUS: Readonly<Record<Status, (outcome: string) => string>> = {
+  waiting: () => "kind = 'approval_asked'",
+  running: () => "kind = 'call_begun'",
+  completed: () => "status = 'completed'",
+  failed: (outcome) => `(status = 'failed' AND ${outcome} = 'failed')`,
+  denied: (outcome) => `(status = 'failed' AND ${outcome} = 'denied')`,
+  unknown: (outcome) => `(status = 'unknown' OR (status = 'failed' AND ${outcome} = 'unknown'))`,
+  pending: () => "status = 'pending'",
 };
-const ENDED: readonly Status[] = ["completed", "failed", "pending"];
+/** The outcomes that the index knows: what was denied, and what nobody knows, it has as failed. */
+const ENDED: Readonly<Partial<Record<Status, string>>> = {
+  completed: "completed",
+  failed: "failed",
+  denied: "failed",
+  unknown: "failed",
+  pending: "pending",
+};
 
 /** What calls match: conditions in SQL, and the words that the index has of them. */
 class CallConditions {
@@ -127,7 +137,7 @@ export class CallReader {
     const { words } = this.#index;
     const risk = riskExpression(words.field("risk"), words.field("toolKind"));
     const columns =
-      `tool, session, agent, caller_user, audit.kind AS entry, status, ${risk} AS risk, ` +
+      `tool, session, agent, caller_user, audit.kind AS entry, ${outcomeExpression(words)} AS status, ${risk} AS risk, ` +
       `${words.field("toolKind")} AS kind`;
     const groups: FacetGroup[] = [];
     for (const { from, where, values, order = "audit.seq" } of await this.#sourcesOf(filter, conditions)) {
@@ -143,19 +153,17 @@ export class CallReader {
     const { tool, since, until, status, ...others } = filter;
     if (!isPartial || status?.length || Object.values(others).some((value) => value !== undefined && value.length > 0))
       return facets;
-    const ended = await this.#reader.facets({
+    const ended = await this.#reader.outcomes({
       tool,
       since,
       until,
       kind: ["call_ended", "call_refused", "call_lost"],
     });
     // Calls that have not ended are few, and so they are in the sample.
-    const open = sampled.status.filter(({ value }) => value !== "completed" && value !== "failed");
-    const counts = new Map(open.map(({ value, count }) => [value, count]));
-    for (const { value, count } of ended.status) {
-      const name = value === "unknown" ? "failed" : value;
-      if (name !== "pending") counts.set(name, (counts.get(name) ?? 0) + count);
-    }
+    const isOpen = (status: string): boolean => ENDED[status as Status] === undefined || status === "pending";
+    const open = sampled.status.filter(({ value }) => isOpen(value));
+    const closed = ended.status.filter(({ value }) => !isOpen(value));
+    const counts = new Map([...open, ...closed].map(({ value, count }) => [value, count]));
     return { ...facets, tool: ended.tool, status: largest(counts), isToolWhole: true };
   }
 
@@ -262,7 +270,8 @@ export class CallReader {
     conditions.oneOf("kind", kind, filter.kind);
     if (filter.parentId !== undefined) conditions.add("parent_id = ?", column(filter.parentId));
     if (filter.status && filter.status.length > 0) {
-      conditions.add(`(${filter.status.map((each) => STATUS[each]).join(" OR ")})`);
+      const outcome = outcomeExpression(words);
+      conditions.add(`(${filter.status.map((each) => STATUS[each](outcome)).join(" OR ")})`);
     }
     if (filter.since !== undefined) conditions.add("at >= ?", filter.since);
     if (filter.until !== undefined) conditions.add("at <= ?", filter.until);
@@ -290,12 +299,13 @@ export class CallReader {
   async #sourcesOf(filter: CallFilter, { texts, values, classes }: CallConditions): Promise<Source[]> {
     const isIndexed = filter.text === undefined && filter.parentId === undefined;
     const statuses = filter.status ?? [];
-    const ended = statuses.filter((status) => ENDED.includes(status));
+    const ended = [...new Set(statuses.flatMap((status) => ENDED[status] ?? []))];
+    const hasOpen = statuses.some((status) => ENDED[status] === undefined);
     if (!isIndexed || (classes.length === 0 && statuses.length === 0)) {
       return [{ from: "audit", where: [...texts, IS_SHOWN].join(" AND "), values }];
     }
     const sources: Source[] = [];
-    if (ended.length < statuses.length || statuses.length === 0) {
+    if (hasOpen || statuses.length === 0) {
       const open = `audit.seq IN (SELECT seq FROM audit WHERE ${IS_OPEN} ORDER BY seq DESC LIMIT ${MAX_OPEN})`;
       sources.push({ from: "audit", where: [open, ...texts, IS_SHOWN].join(" AND "), values });
     }
@@ -375,8 +385,7 @@ function countGroups(groups: readonly FacetGroup[]): Omit<CallFacets, "isPartial
     tool: countBy(({ tool }) => tool),
     status: countBy(({ entry, status }) => {
       if (entry === "call_begun") return "running";
-      if (status === null) return "waiting";
-      return status === "unknown" ? "failed" : status;
+      return status ?? "waiting";
     }),
     session: countBy(({ session }) => session),
     user: countBy((group) => group.caller_user),

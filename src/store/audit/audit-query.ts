@@ -15,7 +15,7 @@ import { middleOf } from "../../core/clock.ts";
 import type { SqlDatabase, SqlValue } from "../database.ts";
 import { audit, type AuditRow, column, toEntry } from "./audit-chain.ts";
 import { type AuditIndex, readDurations } from "./audit-index.ts";
-import { wordsOf } from "./audit-words.ts";
+import { outcomeExpression, wordsOf } from "./audit-words.ts";
 import { ALL, type AuditCount, auditCallers, auditCounts, DAY, HOUR, MINUTE, RARE_KINDS } from "./index-tables.ts";
 
 const MAX_PAGE_SIZE = 1000;
@@ -86,6 +86,15 @@ export class AuditReader {
 
   /** Counts results only: neither the entry of a call's beginning nor a correction is counted. */
   async facets(filter: AuditQuery = {}): Promise<AuditFacets> {
+    return (await this.#group(filter)).read();
+  }
+
+  /** By tool and outcome: what was denied, and what nobody knows, apart from what failed. */
+  async outcomes(filter: AuditQuery): Promise<Pick<AuditFacets, "tool" | "status">> {
+    return (await this.#group(filter)).outcomes();
+  }
+
+  async #group(filter: AuditQuery): Promise<Facets> {
     const groups = new Facets();
     const { session, agent, user, callId, parentId, text } = filter;
     if ([session, agent, user, callId, parentId, text || undefined].every((value) => value === undefined)) {
@@ -93,7 +102,7 @@ export class AuditReader {
     } else {
       await this.#countRows(await this.#select(filter), groups);
     }
-    return groups.read();
+    return groups;
   }
 
   async counts({ since, until, by }: { since: number; until: number; by: "minute" | "hour" }): Promise<AuditCounts[]> {
@@ -158,6 +167,10 @@ export class AuditReader {
     if (position >= last) conditions.add(`${seq} <= ?`, found?.last ?? 0);
   }
 
+  get #outcome(): string {
+    return outcomeExpression(this.#index.words);
+  }
+
   async #lastSeq(): Promise<number> {
     const [head] = await this.#database.all<{ count: number }>("SELECT count FROM audit_head WHERE id = 1");
     return head?.count ?? 0;
@@ -191,8 +204,9 @@ export class AuditReader {
   async #countRows({ from, order, conditions }: Selection, groups: Facets): Promise<void> {
     conditions.add(ANSWERED);
     const rows = await this.#database.reader.all<CountedGroup>(
-      `SELECT tool, verdict, status, COUNT(*) AS count FROM (SELECT tool, verdict, status FROM ${from}${conditions.where} ` +
-        `ORDER BY ${order} DESC LIMIT ${MAX_COUNTED + 1}) AS newest GROUP BY tool, verdict, status`,
+      `SELECT tool, verdict, status, outcome, COUNT(*) AS count FROM (SELECT tool, verdict, status, ${this.#outcome} AS outcome ` +
+        `FROM ${from}${conditions.where} ORDER BY ${order} DESC LIMIT ${MAX_COUNTED + 1}) AS newest ` +
+        "GROUP BY tool, verdict, status, outcome",
       conditions.values,
     );
     groups.addAll(rows);
@@ -210,7 +224,8 @@ export class AuditReader {
     counted.add(`status <> '' AND kind <> 'call_corrected'`);
     groups.addAll(
       await this.#database.reader.all<CountedGroup>(
-        `SELECT tool, verdict, status, SUM(count) AS count FROM audit_counts${counted.where} GROUP BY tool, verdict, status`,
+        `SELECT tool, verdict, status, ${outcomeExpression(this.#index.words, "code")} AS outcome, SUM(count) AS count ` +
+          `FROM audit_counts${counted.where} GROUP BY 1, 2, 3, 4`,
         counted.values,
       ),
     );
@@ -233,7 +248,7 @@ export class AuditReader {
     conditions.add(ANSWERED);
     groups.addAll(
       await this.#database.reader.all<CountedGroup>(
-        `SELECT tool, verdict, status, COUNT(*) AS count FROM audit${conditions.where} GROUP BY tool, verdict, status`,
+        `SELECT tool, verdict, status, ${this.#outcome} AS outcome, COUNT(*) AS count FROM audit${conditions.where} GROUP BY 1, 2, 3, 4`,
         conditions.values,
       ),
     );
@@ -310,6 +325,7 @@ interface CountedGroup {
   tool: string | null;
   verdict: string | null;
   status: string | null;
+  outcome: string | null;
   count: number;
 }
 
@@ -321,15 +337,20 @@ class Facets {
     tool: new Map<string, number>(),
     verdict: new Map<string, number>(),
     status: new Map<string, number>(),
+    outcome: new Map<string, number>(),
   };
 
   addAll(groups: readonly CountedGroup[]): void {
     for (const group of groups) {
       for (const [name, counts] of Object.entries(this.#counts)) {
-        const value = group[name as "tool" | "verdict" | "status"];
+        const value = group[name as "tool" | "verdict" | "status" | "outcome"];
         if (value) counts.set(value, (counts.get(value) ?? 0) + group.count);
       }
     }
+  }
+
+  outcomes(): Pick<AuditFacets, "tool" | "status"> {
+    return { tool: largest(this.#counts.tool), status: largest(this.#counts.outcome) };
   }
 
   read(): AuditFacets {

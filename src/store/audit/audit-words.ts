@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { ERROR_CODES, failedState } from "../../core/error.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import type { Statement } from "../database.ts";
 
@@ -41,6 +42,8 @@ export interface AuditWords {
   ): { from: string; condition: string; value: string; order: string };
   /** A text of the entry's data, as an expression. */
   field(name: "risk" | "toolKind"): string;
+  /** The code of the error of an answered entry, as an expression. */
+  readonly errorCode: string;
   /** Run once before many are deleted. */
   readonly beforeForget: readonly Statement[];
   /** Deletes the words of the entries up to a number. */
@@ -76,6 +79,17 @@ export function classWord(name: CallClass, value: string): string {
 function outcomeOf(status: string): string {
   return status === "unknown" ? "failed" : status;
 }
+
+/** How an answered entry ended, as lists show it. `code`: the expression of its error code. */
+export function outcomeExpression({ errorCode }: Pick<AuditWords, "errorCode">, code = errorCode): string {
+  const denied = DENIALS.map((each) => `'${each}'`).join(", ");
+  return (
+    `CASE WHEN status <> 'failed' THEN status WHEN ${code} IN (${denied}) THEN 'denied' ` +
+    `WHEN ${code} = 'unknown_outcome' THEN 'unknown' ELSE status END`
+  );
+}
+
+const DENIALS = Object.keys(ERROR_CODES).filter((code) => failedState(code) === "denied");
 
 /** The risk as the entry has it. A call that only reads has none there: its risk is low. */
 function classWordsOf(row: IndexedRow): string[] {

@@ -58,6 +58,9 @@ export class PostgresWords implements AuditWords {
     };
   }
 
+  /** Not as JSON: an entry that was altered would end the query. */
+  readonly errorCode = `substring(data from '"error":\\{"code":"([a-z_]+)"')`;
+
   /** The fields begin the data, before any text of a caller. */
   field(name: string): string {
     return `substring(data from '"${name}":"([a-z]+)"')`;

@@ -54,6 +54,8 @@ export class SqliteWords implements AuditWords {
     };
   }
 
+  readonly errorCode = "CASE WHEN json_valid(data) THEN json_extract(data, '$.error.code') END";
+
   field(name: string): string {
     return `CASE WHEN json_valid(data) THEN json_extract(data, '$.${name}') END`;
   }
