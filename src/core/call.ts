@@ -126,6 +126,12 @@ export interface BackgroundOptions {
   attempts?: number;
 }
 
+/** What the active policy said about a call that it does not allow, and what a policy on trial says if it is something else. */
+export interface PolicyAnswers {
+  said?: Verdict;
+  shadow?: Verdict;
+}
+
 /** A call that was permitted and answered `pending`, and now runs: in a worker, or with a client's answer. */
 export interface SecondPass {
   kind: "job" | "client" | "code";
@@ -333,6 +339,8 @@ export interface Call {
   readonly sent: unknown;
   /** Set by `permit`; for a call that was refused earlier, the reason. */
   readonly verdict: Verdict | undefined;
+  /** Set by `permit`: what the policies said before a person answered. */
+  readonly policy: PolicyAnswers | undefined;
   /** Metadata for the result that stages add; undefined if there is none. */
   readonly facts: Readonly<Record<string, unknown>> | undefined;
   /** Set when the call was answered: later events do not change the answer. */
@@ -370,7 +378,7 @@ export interface StageFields {
   context: "host";
   /** The hooks of a host, which may replace the input. */
   hooks: "input" | "sent" | "verdict";
-  permit: "verdict" | "asked";
+  permit: "verdict" | "asked" | "policy";
   admit: "locks" | "queuedMs" | "holdsSlot";
   /** Tools that make other calls. */
   nested: "budget" | "hasNestedEffects";

@@ -9,6 +9,7 @@ import {
   nextCallId,
   type SecondPass,
   type ToolScope,
+  type PolicyAnswers,
   type Verdict,
 } from "../core/call.ts";
 import type { CallBinding, CallGroup } from "../core/gate.ts";
@@ -60,6 +61,7 @@ export class GateCall implements Call {
   host: unknown = undefined;
   sent: unknown = undefined;
   verdict: Verdict | undefined = undefined;
+  policy: PolicyAnswers | undefined = undefined;
   facts: Record<string, unknown> | undefined = undefined;
   answered = false;
   locks: readonly string[] | undefined = undefined;

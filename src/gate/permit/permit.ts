@@ -132,6 +132,7 @@ export class Permit implements Stage {
 
   #apply(call: CallIn<"permit">, verdict: Verdict): MaybePromise<ToolResult | undefined> {
     call.verdict = verdict;
+    if (verdict.decision !== "allow") call.policy = { ...call.policy, said: verdict };
     const stored = this.#calls.storedIdOf(call);
     if (stored !== undefined) return this.#resume(call, verdict, stored);
     if (verdict.decision === "allow") return undefined;

@@ -207,7 +207,7 @@ function unreadable(call: Call, why: unknown): Verdict {
 type UserLabels = Readonly<Record<string, readonly TaintLabel[]>>;
 
 /** The labels of a call: from the tool, from the user, and defaults. Every call asks twice, and most have none. */
-function labelsOfCall(call: Call, given: UserLabels = {}, result?: ToolResult): readonly TaintLabel[] {
+export function labelsOfCall(call: Call, given: UserLabels = {}, result?: ToolResult): readonly TaintLabel[] {
   const tool = toolOf(call);
   let labels = declared(tool, call.input, result);
   if (tool.labels.length === 0 && tool.origin.type === "mcp") labels = [...labels, ...assumed(tool)];

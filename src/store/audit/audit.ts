@@ -5,6 +5,7 @@ import { definitionHash } from "../../core/definition.ts";
 import { type RedactLimits, redactSecrets, secretNames } from "../../core/secrets/mask-secrets.ts";
 import { hideAnswers, type ToolResult } from "../../core/result.ts";
 import type { MaybePromise } from "../../core/stage.ts";
+import { digestOf } from "../../gate/permit/history/call-digest.ts";
 import type {
   AuditCounts,
   AuditEntry,
@@ -452,7 +453,10 @@ function hasKeys(value: object): boolean {
 
 /** The tool, the input and the verdict. */
 function describeWhole(call: Call, redact: Redact): Record<string, unknown> {
-  return { ...classData(call), ...toolData(call, redact), ...inputData(call, redact), ...verdictData(call, redact) };
+  const input = redact(call.accepted ?? call.input);
+  const isInput = call.accepted === undefined || call.accepted === call.input;
+  const digest = digestOf(call, isInput ? input : redact(call.input));
+  return { ...classData(call), ...toolData(call, redact), input, ...verdictData(call, redact), digest };
 }
 
 /**
@@ -487,10 +491,6 @@ function toolData({ tool, requestedName }: Call, redact: Redact): Record<string,
     toolVersion: tool.version,
     definition: definitionHash(tool, (text) => hashText("sha256", text)),
   };
-}
-
-function inputData(call: Call, redact: Redact): Record<string, unknown> {
-  return { input: redact(call.accepted ?? call.input) };
 }
 
 function verdictData({ verdict }: Call, redact: Redact): Record<string, unknown> {
