@@ -5,7 +5,7 @@ import type { McpServerConfig } from "../mcp/server-config.ts";
 import type { Handlers } from "../contracts/contract.ts";
 import { ApiError, notFound } from "../contracts/errors.ts";
 import type { Contracts } from "../contracts/index.ts";
-import type { McpActionRequest } from "../contracts/mcp.ts";
+import type { McpActionRequest, McpLockNow } from "../contracts/mcp.ts";
 import type { QuestionInfo } from "../contracts/questions.ts";
 import type { Clock } from "../core/clock.ts";
 import type { AwaitedSource } from "../core/registry.ts";
@@ -19,6 +19,7 @@ import { shownResources, shownTemplates, shownPrompts } from "../mcp/client/serv
 import type { Store } from "../store/store.ts";
 import { createResourceTools, type ResourceServers } from "../tools/discovery/mcp-resources.ts";
 import { type ApiServices, defineCapability } from "./capability.ts";
+import { lockNow, readLocked } from "./mcp-lock.ts";
 import { createServerEntriesApi, ServerEntries } from "./mcp-servers.ts";
 import { openNamedNet } from "./named-net.ts";
 
@@ -30,7 +31,7 @@ export const mcp = defineCapability({
   name: "mcp",
   config: ["mcpServers", "approvals", "network", "workspace"],
   needs: ["store", "workspace", "runtime"],
-  open({
+  async open({
     config,
     options: { connectsMcp = true, mcpSignIn = NO_SIGN_IN },
     env,
@@ -43,7 +44,9 @@ export const mcp = defineCapability({
   }) {
     const questions = createQuestions(config, { store, clock });
     const net = openNamedNet(config, env);
+    let locked = await readLocked(config.folder, warn);
     const hub = createMcpHub({
+      locked: (server, tool) => locked(server, tool),
       registry: runtime.tools.registry,
       servers: connectsMcp ? config.mcpServers : [],
       pins: store.pins,
@@ -80,15 +83,22 @@ export const mcp = defineCapability({
       value: { hub, questions },
       // Without a server the tools would only cost tokens.
       tools: config.mcpServers.length > 0 ? resourceTools : [],
-      reload: (next) => () => {
-        if (connectsMcp) void followServers(next.mcpServers, { hub, running, addResourceTools, warn });
+      async reload(next) {
+        const lock = await readLocked(config.folder, warn);
+        return () => {
+          locked = lock;
+          if (connectsMcp) void followServers(next.mcpServers, { hub, running, addResourceTools, warn });
+        };
       },
       requiresApproval: (tool) =>
         reviewStateOf(tool) === "changed"
           ? `The definition of "${tool.name}" changed since it was approved.`
           : undefined,
       api: ({ start, record }) => ({
-        mcp: { ...createMcpApi({ hub, start, record }), ...createServerEntriesApi(entries, { hub, record }) },
+        mcp: {
+          ...createMcpApi({ hub, start, record, lockNow: () => lockNow({ folder: config.folder, user, hub }) }),
+          ...createServerEntriesApi(entries, { hub, record }),
+        },
         questions: createQuestionsApi(questions),
       }),
       close: () => closing.close(),
@@ -180,15 +190,18 @@ function resourceServers(hub: McpHub): ResourceServers {
 
 export interface McpApiOptions extends Pick<ApiServices, "start" | "record"> {
   hub: McpHub;
+  lockNow(): Promise<McpLockNow>;
 }
 
 export function createMcpApi({
   hub,
+  lockNow: readLockNow,
   start,
   record,
 }: McpApiOptions): Omit<Handlers<Contracts["mcp"]>, keyof ReturnType<typeof createServerEntriesApi>> {
   return {
     list: () => ({ items: hub.status() }),
+    lock: () => readLockNow(),
     async act({ params: { server }, body, identity: { name: by } }) {
       checkServer(hub, server);
       const { action, tool, hash } = body;

@@ -121,6 +121,8 @@ export const COMMANDS: readonly CommandEntry[] = [
     config: "Print the configuration for an MCP client",
     add: "Add an MCP server",
     list: "List the MCP servers, and whether they are connected",
+    lock: "Write haft.lock: the tools of the servers",
+    verify: "Check the servers against haft.lock, for CI",
     import: "Import the servers of another client",
     login: "Sign in to a remote MCP server",
     resources: "List the resources of the servers",

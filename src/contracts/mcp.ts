@@ -272,6 +272,46 @@ export const McpPromptText = named(
 );
 export type McpPromptText = z.infer<typeof McpPromptText>;
 
+/** `haft.lock`: the definitions of the tools of MCP servers, and what starts the servers. */
+export const McpLock = named(
+  "McpLock",
+  z.strictObject({
+    version: z.literal(1),
+    servers: z.array(
+      z.strictObject({
+        name: z.string(),
+        /** Without values of variables. */
+        launch: z.record(z.string(), z.unknown()),
+        tools: z.array(
+          z.strictObject({
+            name: z.string(),
+            /** SHA-256 of the canonical JSON of `definition`. */
+            hash: z.string(),
+            /** With `<date>` for dates and times in its descriptions. */
+            definition: z.record(z.string(), z.unknown()),
+          }),
+        ),
+      }),
+    ),
+  }),
+);
+
+export const McpLockNow = named(
+  "McpLockNow",
+  z.strictObject({
+    lock: McpLock,
+    /** Servers of the folder whose tools are not known now. */
+    missing: z.array(
+      z.strictObject({
+        name: z.string(),
+        state: z.enum([...McpServerState.options, "not_trusted"]),
+        error: z.string().optional(),
+      }),
+    ),
+  }),
+);
+export type McpLockNow = z.infer<typeof McpLockNow>;
+
 const McpServerPage = page("McpServerPage", McpServerInfo);
 const McpEntryPage = page("McpEntryPage", McpServerEntry);
 
@@ -343,6 +383,11 @@ export const mcp = {
     scope: "admin",
     body: McpImportChoice,
     output: McpServerPage,
+  }),
+  lock: endpoint("GET /api/mcp-lock", {
+    summary: "What haft.lock would have now, for the servers that the files of the folder configure",
+    scope: "read",
+    output: McpLockNow,
   }),
   resources: endpoint("GET /api/mcp/{server}/resources", {
     summary: "The resources and resource templates of a server",

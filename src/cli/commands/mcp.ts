@@ -16,6 +16,8 @@ import { confirm } from "../prompts.ts";
 import { showImported } from "../show-imported.ts";
 import { hasDesktop, haftCommand, isInteractive, openInBrowser, userName } from "../terminal.ts";
 
+import { lock, verify } from "./mcp-lock.ts";
+
 const GRACE_MS = 10_000;
 
 export const mcp = defineCommand({
@@ -602,6 +604,8 @@ export const commands = {
   config,
   add,
   list,
+  lock,
+  verify,
   import: importServers,
   login,
   resources,

@@ -38,7 +38,7 @@ export const EXECUTED_NAMES: readonly ExecutedName[] = [
   ...refused("it changes what keys do in a terminal", ".inputrc"),
   ...refused("ripgrep takes options from it, also programs", ".ripgreprc"),
   ...refused(EDITOR, ".vscode", ".idea"),
-  ...refused(AGENT, ".mcp.json", ".claude", ".cursor", ".codex", ".gemini", "haft.config.*"),
+  ...refused(AGENT, ".mcp.json", ".claude", ".cursor", ".codex", ".gemini", "haft.config.*", "haft.lock"),
   ...refused("package managers execute it", ".yarnrc.yml", ".pnpmfile.cjs"),
   ...asked(GIT, ".gitattributes"),
   ...asked("git runs the commands in it when the rebase continues", ".git/{rebase-merge,rebase-apply,sequencer}"),

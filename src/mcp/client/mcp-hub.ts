@@ -14,6 +14,7 @@ import type { MCPClientOptions } from "./mcp-client.ts";
 import { isEqualSecret } from "./oauth.ts";
 import type { ProtocolEntry } from "./protocol-log.ts";
 import { ServerLink } from "./server-link.ts";
+import type { LockedDefinition } from "./server-tools.ts";
 import type { McpToolAnnotations } from "./tool-annotations.ts";
 import { serverKey } from "../../core/tool-catalog.ts";
 import { MemoryPinStore, type PinStore } from "./tool-pinning.ts";
@@ -23,6 +24,8 @@ export interface McpHubOptions extends Omit<MCPClientOptions, "events"> {
   registry: Pick<ToolRegistry, "register" | "unregister" | "get">;
   servers?: readonly McpServerConfig[];
   pins?: PinStore;
+  /** What the lock file of the folder has, if nobody has approved a tool here. Another definition then needs approval. */
+  locked?: LockedDefinition;
   /** A fetch per server. Overrides `fetch`. */
   fetchFor?(config: McpServerConfig): FetchLike;
   /** Called when the state or the tools of a server change. */
@@ -40,6 +43,8 @@ export interface McpHub {
   status(): McpServerStatus[];
   /** Of one server. */
   statusOf(server: string): McpServerStatus;
+  /** The definitions of the tools of a server, as canonical text. */
+  definitions(server: string): string[];
   /** Resolves when all connection attempts are over. Never rejects. */
   settled(): Promise<void>;
   /** Connects again, now. */
@@ -91,7 +96,7 @@ class Hub implements McpHub {
   readonly #refused: McpServerStatus[] = [];
 
   constructor(options: McpHubOptions) {
-    const { registry: _registry, servers: _servers, pins, clock, ...rest } = options;
+    const { registry: _registry, servers: _servers, pins, locked: _locked, clock, ...rest } = options;
     const { fetchFor: _fetchFor, onChange: _onChange, onResourceUpdated: _onUpdated, ...client } = rest;
     this.#options = options;
     this.#client = client;
@@ -115,12 +120,13 @@ class Hub implements McpHub {
         next: `Rename "${config.name}": its tools would be confused with those of the other server.`,
       });
     }
-    const { registry, fetchFor, onChange, onResourceUpdated } = this.#options;
+    const { registry, locked, fetchFor, onChange, onResourceUpdated } = this.#options;
     const fetch = config.transport === "stdio" ? undefined : fetchFor?.(config);
     const link = new ServerLink({
       config,
       registry,
       pins: this.#pins,
+      locked,
       clock: this.#clock,
       client: fetch ? { ...this.#client, fetch } : this.#client,
       onChange: (status) => onChange?.(status),
@@ -145,6 +151,10 @@ class Hub implements McpHub {
 
   statusOf(server: string): McpServerStatus {
     return this.#link(server).status();
+  }
+
+  definitions(server: string): string[] {
+    return this.#link(server).tools.definitions();
   }
 
   async settled(): Promise<void> {

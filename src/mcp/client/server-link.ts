@@ -9,7 +9,7 @@ import type { McpServerState, McpServerStatus } from "./mcp-hub.ts";
 import type { ToolCaller } from "./mcp-tool.ts";
 import type { AnswerElicitation } from "./server-requests.ts";
 import { type ProtocolEntry, ProtocolLog } from "./protocol-log.ts";
-import { ServerTools } from "./server-tools.ts";
+import { type LockedDefinition, ServerTools } from "./server-tools.ts";
 import { launchHash, launchText, shownDifference, shownLaunch, shownLaunchHash, shownText } from "./tool-definition.ts";
 import { ENTRY_PIN, LAUNCH_PIN, type PinStore } from "./tool-pinning.ts";
 
@@ -17,6 +17,7 @@ interface ServerLinkOptions {
   config: McpServerConfig;
   registry: Pick<ToolRegistry, "register" | "unregister" | "get">;
   pins: PinStore;
+  locked?: LockedDefinition;
   clock: Clock;
   client: Omit<MCPClientOptions, "events" | "clock">;
   onChange(status: McpServerStatus): void;
@@ -55,12 +56,12 @@ export class ServerLink implements ToolCaller {
   #mustRefreshAgain = false;
 
   constructor(options: ServerLinkOptions) {
-    const { config, registry, pins, clock } = options;
+    const { config, registry, pins, locked, clock } = options;
     this.#options = options;
     this.#clock = clock;
     this.config = config;
     this.#protocol = new ProtocolLog(clock);
-    this.tools = new ServerTools({ config, caller: this, registry, pins, clock });
+    this.tools = new ServerTools({ config, caller: this, registry, pins, locked, clock });
   }
 
   get serverName(): string {

@@ -13,7 +13,7 @@ import {
 } from "./tool-pinning.ts";
 import type { MCPTool } from "./mcp-client.ts";
 import type { McpToolStatus } from "./mcp-hub.ts";
-import { definitionText, hashOf, shownDifference, shownText } from "./tool-definition.ts";
+import { definitionHash, definitionText, shownDifference, shownText } from "./tool-definition.ts";
 import { titleOf, type ToolCaller, wrapMCPTool } from "./mcp-tool.ts";
 import { readAnnotations } from "./tool-annotations.ts";
 
@@ -22,11 +22,16 @@ interface ServerToolsOptions {
   caller: ToolCaller;
   registry: Pick<ToolRegistry, "register" | "unregister" | "get">;
   pins: PinStore;
+  /** The definition of a tool in the lock file of the folder. Undefined if the file does not name the server. */
+  locked?: LockedDefinition;
   clock: Clock;
 }
 
+export type LockedDefinition = (server: string, tool: string) => Pick<Pin, "hash" | "definition"> | undefined;
+
 interface Entry {
   facts: Pick<McpToolStatus, "title" | "description" | "annotations">;
+  definition: string;
   hash: string;
   tool?: AnyTool;
   review?: DefinitionReview;
@@ -118,6 +123,11 @@ export class ServerTools {
     }));
   }
 
+  /** The definitions of all its tools, also of those that are disabled or cannot be used. */
+  definitions(): string[] {
+    return Array.from(this.#entries.values(), ({ definition }) => definition);
+  }
+
   /** Removes all tools from the registry. */
   clear(): void {
     for (const entry of this.#entries.values()) this.#unregister(entry);
@@ -133,12 +143,12 @@ export class ServerTools {
   async #take(mcpTool: MCPTool): Promise<void> {
     const { name } = mcpTool;
     const before = this.#entries.get(name);
-    const entry: Entry = { facts: factsOf(mcpTool), hash: "", isRegistered: false };
+    const entry: Entry = { facts: factsOf(mcpTool), definition: "", hash: "", isRegistered: false };
     try {
-      const definition = definitionText(mcpTool);
-      entry.hash = hashOf(definition);
-      if (before?.hash === entry.hash) return;
-      await this.#review(mcpTool, entry, definition);
+      entry.definition = definitionText(mcpTool);
+      if (before?.definition === entry.definition) return;
+      entry.hash = definitionHash(entry.definition);
+      await this.#review(mcpTool, entry);
     } catch (error) {
       entry.refused = messageOf(error);
     }
@@ -147,15 +157,16 @@ export class ServerTools {
     this.#register(name, entry);
   }
 
-  async #review(mcpTool: MCPTool, entry: Entry, definition: string): Promise<void> {
+  async #review(mcpTool: MCPTool, entry: Entry): Promise<void> {
     const { config, caller, pins, clock } = this.#options;
     const { name } = mcpTool;
+    const { definition } = entry;
     const review = createDefinitionReview({
       server: config.name,
       tool: name,
       definition,
       hash: entry.hash,
-      pin: this.#pins.get(name),
+      pin: this.#pins.get(name) ?? this.#lockedPin(name, entry.hash),
       clock,
       save: (pin) => {
         this.#pins.set(name, pin);
@@ -167,6 +178,14 @@ export class ServerTools {
     entry.review = review;
     if (review.before !== undefined) entry.difference = (await shownDifference(name, review.before, definition)).whole;
     entry.tool = wrapMCPTool(mcpTool, caller, { review, timeoutMs: config.timeoutMs });
+  }
+
+  /** Nobody here has approved the tool: it counts as changed if the lock file of the folder has another definition, or none. */
+  #lockedPin(tool: string, hash: string): Pin | undefined {
+    const { config, locked } = this.#options;
+    const found = locked?.(config.name, tool);
+    if (!found || found.hash === hash) return undefined;
+    return { server: config.name, tool, ...found, pinnedAt: 0 };
   }
 
   #register(name: string, entry: Entry): void {

@@ -4,12 +4,41 @@ import { canonicalJson } from "../../core/json.ts";
 import { serverKey } from "../../core/tool-catalog.ts";
 import { unifiedDiff } from "../../io/files/unified-diff.ts";
 import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
+import { isObject } from "../../schema/json-schema.ts";
 import type { McpServerConfig } from "../server-config.ts";
 import type { MCPTool } from "./mcp-client.ts";
 
-/** The parts of a definition that a model or an approver sees, as canonical text. */
-export function definitionText({ name, title, description, inputSchema, outputSchema, annotations }: MCPTool): string {
-  return canonicalJson({ name, title, description, inputSchema, outputSchema, annotations });
+/** The parts of a definition that a model, an approver or a user interface gets, as canonical text (RFC 8785). */
+export function definitionText(tool: MCPTool): string {
+  const { name, title, description, inputSchema, outputSchema, annotations } = tool;
+  const ui: unknown = tool._meta?.["ui"];
+  const _meta = ui === undefined ? undefined : { ui };
+  return canonicalJson({ name, title, description, inputSchema, outputSchema, annotations, _meta });
+}
+
+/** Of a definition text: two definitions are the same if their normal forms are. */
+export function definitionHash(definition: string): string {
+  return hashOf(canonicalJson(normalDefinition(JSON.parse(definition))));
+}
+
+const MONTH = "(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]{0,6}\\.?";
+const DAY = "(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?";
+const TIME = "\\d{1,2}:\\d{2}(?::\\d{2}(?:\\.\\d{1,9})?)?(?: ?[AP]M)?(?: ?(?:Z|GMT|UTC|[+-]\\d{2}:?\\d{2})\\b)*";
+const DATE = `${DAY}(?:\\d{4}-\\d{2}-\\d{2}|\\d{1,2} ${MONTH} \\d{4}|${MONTH} \\d{1,2},? \\d{4})`;
+const MOMENT = new RegExp(`\\b(?:${DATE}(?:(?:T|,? (?:at )?)${TIME})?|${TIME})(?![\\w-])`, "g");
+
+/**
+ * A definition with `<date>` for each date and time in its descriptions, which some servers write anew at each start. Everything else
+ * stays, default values and numbers included.
+ */
+export function normalDefinition(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(normalDefinition);
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value).map(([key, field]): [string, unknown] => {
+    const isText = key === "description" && typeof field === "string";
+    return [key, isText ? field.replace(MOMENT, "<date>") : normalDefinition(field)];
+  });
+  return Object.fromEntries(entries);
 }
 
 export function hashOf(text: string): string {
