@@ -116,7 +116,7 @@ export const Verdict = named(
   "Verdict",
   z.strictObject({
     decision: Decision,
-    by: z.enum(["rule", "tool", "mode", "hook", "taint", "grant", "approval", "policy"]),
+    by: z.enum(["rule", "tool", "mode", "hook", "taint", "grant", "approval", "policy", "effects"]),
     /** One sentence for a person. */
     reason: z.string(),
     /** The key of `reason` and its values, for other languages. */

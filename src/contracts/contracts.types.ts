@@ -67,8 +67,8 @@ same<Same<basics.ToolFailure, error.ToolFailure>>();
 same<Same<z.infer<typeof basics.Pending>, result.PendingResult["pending"]>>();
 same<Same<basics.ToolResult, result.ToolResult>>();
 same<Same<basics.Update, event.Update>>();
-// The whole text is read by `approvals.preview`.
-same<Same<basics.Preview, Omit<tool.Preview, "whole">>>();
+// The whole text is read by `approvals.preview`. A call without effects is not asked about.
+same<Same<basics.Preview, Omit<tool.Preview, "whole" | "hasNoEffects">>>();
 same<Same<z.infer<typeof basics.ToolKind>, tool.ToolKind>>();
 same<Same<z.infer<typeof basics.ToolPermission>, tool.ToolPermission>>();
 same<Same<ToolEvent, event.ToolEvent>>();

@@ -38,7 +38,7 @@ export interface Verdict {
   /** Whether the call runs, asks a person, or is refused. */
   decision: "allow" | "ask" | "deny";
   /** What decided. */
-  by: "rule" | "tool" | "mode" | "hook" | "taint" | "grant" | "approval" | "policy";
+  by: "rule" | "tool" | "mode" | "hook" | "taint" | "grant" | "approval" | "policy" | "effects";
   /** One sentence for a person. */
   reason: string;
   /** The key of `reason`, for interfaces in other languages. Omitted if a tool, hook or host wrote the reason. */

@@ -67,6 +67,11 @@ export interface Preview {
   unshown?: string;
   /** All of it as text, if something is omitted. Kept for approvers, and not part of the question itself. */
   whole?: string;
+  /**
+   * The call was made already in a copy, where it changed nothing and was refused nothing. If only the tool itself asks, nobody is
+   * asked: `execute` returns that result. Counts for built-in tools.
+   */
+  hasNoEffects?: boolean;
 }
 
 /** How a tool is shown to one family of models. */

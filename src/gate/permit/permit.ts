@@ -23,6 +23,7 @@ import type { ChangeCounter, MaybePromise, Stage, StageHooks } from "../../core/
 import type { AnyTool, Preview, ToolContext } from "../../core/tool.ts";
 import { endAsked, repeatResult } from "../idempotency.ts";
 import { summarizeCall } from "../summarize-call.ts";
+import { DEFAULT_TIMEOUTS, timeoutOf } from "../timeouts.ts";
 import { withAnswers } from "../tool-answers.ts";
 import { type Approver, requestApproval, stopWaiting } from "./approver.ts";
 import { grantChoices, type SavedFor } from "./describe-grant.ts";
@@ -137,8 +138,27 @@ export class Permit implements Stage {
     if (stored !== undefined) return this.#resume(call, verdict, stored);
     if (verdict.decision === "allow") return undefined;
     if (verdict.decision !== "ask") throw denied(call, verdict);
+    return mayRunFirst(call, verdict) ? this.#runFirst(call, verdict) : this.#question(call, verdict);
+  }
+
+  #question(call: CallIn<"permit">, verdict: Verdict, preview?: Preview): Promise<ToolResult | undefined> {
     if (call.noQuestion && !call.answer) throw call.noQuestion;
-    return this.#decide(call, verdict);
+    return this.#decide(call, verdict, preview);
+  }
+
+  /** No rule decides: if what the call did in a copy changed nothing, that is its result. */
+  async #runFirst(call: CallIn<"permit">, verdict: Verdict): Promise<ToolResult | undefined> {
+    const preview = await this.#preview(call, undefined);
+    if (call.aborted) throw call.aborted;
+    if (preview?.hasNoEffects !== true) return this.#question(call, verdict, preview);
+    // The rules may have changed while it ran.
+    const judged = await this.#judge(call);
+    if (!mayRunFirst(call, judged)) {
+      if (judged.decision !== "allow") await this.#options.discardPreview?.(call);
+      return this.#apply(call, judged);
+    }
+    call.verdict = { decision: "allow", by: "effects", ...reasonText("verdict.noEffects") };
+    return undefined;
   }
 
   /** The call was asked about before, perhaps in another process, and runs now if the answer allows it. */
@@ -154,8 +174,8 @@ export class Permit implements Stage {
     return this.#follow(call, { verdict: asked, row, holdMs: 0 });
   }
 
-  async #decide(call: CallIn<"permit">, verdict: Verdict): Promise<ToolResult | undefined> {
-    const row = await this.#ask(call, verdict, this.#holdMs);
+  async #decide(call: CallIn<"permit">, verdict: Verdict, preview?: Preview): Promise<ToolResult | undefined> {
+    const row = await this.#ask(call, verdict, { holdMs: this.#holdMs, preview });
     return this.#follow(call, { verdict, row, holdMs: this.#holdMs });
   }
 
@@ -260,7 +280,7 @@ export class Permit implements Stage {
       await this.#calls.changed(row, `the policy denies it now: ${judged.reason}`);
       throw denied(call, judged);
     }
-    return this.#ask(call, judged.decision === "ask" ? judged : verdict, holdMs, row);
+    return this.#ask(call, judged.decision === "ask" ? judged : verdict, { holdMs, previous: row });
   }
 
   /** How to declare a tool is said once. */
@@ -272,13 +292,17 @@ export class Permit implements Stage {
     return verdict;
   }
 
-  async #ask(call: Call, judged: Verdict, holdMs: number, previous?: StoredCall): Promise<StoredCall> {
+  async #ask(
+    call: Call,
+    judged: Verdict,
+    { holdMs, previous, preview: known }: { holdMs: number; previous?: StoredCall; preview?: Preview },
+  ): Promise<StoredCall> {
     const verdict = previous ? judged : this.#shorten(judged, toolOf(call));
     const { maxShownBytes = MAX_SHOWN_BYTES, contextFor, overlayOf, suggestRules, waitMs } = this.#options;
     const { savedFor = "process" } = this.#options;
     const questions = this.#questionsOf(call);
     const input = plainInput(call);
-    const preview = await this.#preview(call, previous);
+    const preview = known ?? (await this.#preview(call, previous));
     const shown = preview && boundPreview(preview, maxShownBytes);
     const world = { verdict, preview, workspace: contextFor(call).workspace, overlay: overlayOf?.(call) };
     const suggested = savable(questions ? undefined : await suggestRules?.(call));
@@ -320,11 +344,14 @@ export class Permit implements Stage {
   /** If the preview finds that the call is impossible (a text that is not there), it fails at once, and nobody is asked. */
   async #preview(call: Call, previous: StoredCall | undefined): Promise<Preview | undefined> {
     const { clock, contextFor } = this.#options;
-    const { preview } = toolOf(call);
+    const tool = toolOf(call);
+    const { preview } = tool;
     if (!preview) return undefined;
     let timer: Timer | undefined;
-    const late = unshownPreview(call, `its preview took longer than ${MAX_PREVIEW_MS / 1000} s`);
-    const tooLate = new Promise<Preview>((resolve) => (timer = clock.after(MAX_PREVIEW_MS, () => resolve(late))));
+    // A command that ends within its own limit runs to its end.
+    const maxMs = Math.max(MAX_PREVIEW_MS, timeoutOf(call, tool, DEFAULT_TIMEOUTS));
+    const late = unshownPreview(call, `its preview took longer than ${maxMs / 1000} s`);
+    const tooLate = new Promise<Preview>((resolve) => (timer = clock.after(maxMs, () => resolve(late))));
     try {
       return await abortable(call, Promise.race([preview(call.input, contextFor(call)), tooLate]));
     } catch (thrown) {
@@ -409,6 +436,17 @@ function askedOf({ startedAt }: Call, row: StoredCall, now: number): AskedCall {
   const waitedMs = Math.max(0, answeredAt - at);
   const heldMs = Math.min(waitedMs, Math.max(0, answeredAt - startedAt));
   return { at, waitedMs, heldMs, by: row.answer?.by, answers: row.answer?.answers };
+}
+
+/**
+ * Whether only the built-in tool itself asks, as commands do: its preview may show that there is nothing to ask. Not for a job,
+ * which runs elsewhere, where that preview is not known.
+ */
+function mayRunFirst(call: Call, { decision, by, key }: Verdict): boolean {
+  const { origin, preview, mode } = toolOf(call);
+  const isJob = call.secondPass !== undefined || Boolean(call.options.background ?? mode === "background");
+  const isOwnDefault = decision === "ask" && by === "tool" && key === "verdict.toolAsks";
+  return isOwnDefault && !isJob && preview !== undefined && origin.type === "builtin";
 }
 
 /** Everything else is a denial, also a decision that does not exist. */

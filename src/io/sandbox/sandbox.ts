@@ -66,6 +66,11 @@ export interface ConfineOptions {
   writable?: readonly string[];
 }
 
+export interface ViewOptions extends ConfineOptions {
+  /** Real paths that it is shown as empty, besides secrets. */
+  hide?: readonly string[];
+}
+
 /** What a program other than a command of `exec` may do, such as an MCP server or a hook. */
 export interface ProgramRules extends Pick<ConfineOptions, "cwd" | "terminal" | "network"> {
   /** Real paths that it may read, besides the system and installed tools. Secrets in them stay closed, except named ones. */
@@ -124,7 +129,9 @@ export interface Sandbox {
   /** Throws if the profile has no engine. Call it for each command: it closes secrets that are new. */
   confine(profile: ConfinementProfile, command: readonly string[], options: ConfineOptions): Promise<ConfinedCommand>;
   /** Shows what a command would do in `work`. `why` says why that cannot be shown, as "this machine has no overlays". */
-  openView(command: readonly string[], options: ConfineOptions): Promise<CommandView | { why: string }>;
+  openView(command: readonly string[], options: ViewOptions): Promise<CommandView | { why: string }>;
+  /** The `.git` folders that a command can read, as they are now. */
+  repositories(): readonly string[];
   /** From now on no command can execute, read or copy these programs. `names` is asked at each start. */
   denyPrograms(names: () => readonly string[]): void;
   /** The folder that commands in `work` are shown as /tmp. */
@@ -298,7 +305,13 @@ class WorkspaceSandbox implements Sandbox {
     return { ...plan, closed: { ...plan.closed, paths: new Set([...plan.closed.paths, ...denied]) } };
   }
 
-  async openView(command: readonly string[], options: ConfineOptions): Promise<CommandView | { why: string }> {
+  repositories(): readonly string[] {
+    this.#scan.refresh();
+    const { workspace } = this.#options.files.policy;
+    return [...new Set([...this.#scan.repositories, ...worktreeRepository(workspace)])];
+  }
+
+  async openView(command: readonly string[], options: ViewOptions): Promise<CommandView | { why: string }> {
     const engine = this.#engines().work;
     if (engine?.name !== "namespaces") return { why: "this machine has no overlays" };
     const { policy } = this.#options.files.narrow(options.allowedPaths);
@@ -316,6 +329,7 @@ class WorkspaceSandbox implements Sandbox {
       const { privatePaths } = this.#options.files.policy;
       const deniedPaths = new Set(denied);
       const isDenied = (path: string): boolean => isWithin(path, deniedPaths);
+      for (const path of options.hide ?? []) view.hide(path, { isReadOnly: false });
       for (const path of hidden) if (!privatePaths.includes(path)) view.hide(path, { isReadOnly: isDenied(path) });
       const plan = this.#workPlan(policy, { ...options, network: "none", writable: [] });
       const seen = { ...plan, closed, hidden, view, coversHome: true };

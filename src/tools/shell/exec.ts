@@ -32,7 +32,7 @@ import { processOwner, REPLY_RESULT_LIMITS, replyLimits, type ReplyLimits } from
 import { describeRun, EXEC_OUTPUT, type ExecDetails } from "./exec-result.ts";
 import { CODEX_EXEC, convertExec, redirectPatch } from "./exec-dialects.ts";
 import { findPrinted, type PrintedLines } from "./printed-files.ts";
-import { findPrintedSecrets, type LookContext, type PrintedSecrets } from "./look-at-git.ts";
+import { findPrintedSecrets, holdsSecrets, type LookContext, type PrintedSecrets } from "./look-at-git.ts";
 import { type PlanContext, planReadOnly, type ReadOnlyPlan } from "./plan-read-only.ts";
 import { CommandPreviews, type ShownEffects } from "./preview-effects.ts";
 
@@ -98,6 +98,7 @@ export function createExecTool(dependencies: ExecDependencies) {
       ...dependencies,
       sandbox,
       stateFolder: previews.stateFolder,
+      historyHoldsSecrets: (repository) => holdsSecrets(repository, lookContext(sandbox, dependencies)),
       get maxMs() {
         return dependencies.previews?.maxMs;
       },
@@ -421,9 +422,9 @@ async function previewCommand(
   facts.push(...(effects?.facts ?? []));
   const blocks = stdin ? [`Its input:\n${quoteText(showHiddenCharacters(stdin))}`] : [];
   const content = [...(effects?.blocks ?? []), ...blocks].map((block) => text(block));
-  const { output, counts, omitted, whole, unshown } = effects ?? {};
+  const { output, counts, omitted, whole, unshown, hasNoEffects } = effects ?? {};
   const all = whole === undefined ? undefined : [`$ ${showHiddenCharacters(command)}`, ...blocks, "", whole].join("\n");
-  return { title: "Run a command", facts, content, output, counts, omitted, unshown, whole: all };
+  return { title: "Run a command", facts, content, output, counts, omitted, unshown, whole: all, hasNoEffects };
 }
 
 /** The time parameters of `exec`. */

@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { existsSync, lstatSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { checkPath, type PathPolicy } from "../../io/files/path-policy.ts";
 import type { Sandbox } from "../../io/sandbox/sandbox.ts";
 import { repositoryTop } from "../../io/sandbox/profiles.ts";
@@ -222,6 +223,65 @@ function argumentsOf(options: GitUse["options"]): string[] {
     if (name === "-#") return `-${value}`;
     return value === undefined ? name : name.startsWith("--") ? `${name}=${value}` : `${name}${value}`;
   });
+}
+
+/** What was found out about a repository, until it or the policy changes. */
+const knownHistories = new WeakMap<PathPolicy, Map<string, { state: string; holds: Promise<boolean> }>>();
+
+/**
+ * Whether the objects of a `.git` folder hold a file that the policy denies, or one without a name, as `git add` leaves behind. A
+ * program that reads them meets no name that the sandbox could hide. What is not known in time counts as one.
+ */
+export function holdsSecrets(repository: string, context: LookContext): Promise<boolean> {
+  const known = knownHistories.get(context.policy) ?? new Map<string, { state: string; holds: Promise<boolean> }>();
+  knownHistories.set(context.policy, known);
+  const state = stateOf(repository);
+  const last = known.get(repository);
+  if (last?.state === state) return last.holds;
+  const holds = searchHistory(repository, context).catch(() => true);
+  known.set(repository, { state, holds });
+  return holds;
+}
+
+/** Every new object changes a folder. The index gives names to objects that exist. */
+function stateOf(repository: string): string {
+  const objects = join(repository, "objects");
+  const folders = readdirSync(objects).map((name) => join(objects, name));
+  return [objects, ...folders, join(repository, "index"), join(repository, "modules")]
+    .map((path) => {
+      const info = lstatSync(path, { throwIfNoEntry: false });
+      return info ? `${info.ctimeMs} ${info.size}` : "";
+    })
+    .join("\0");
+}
+
+async function searchHistory(repository: string, context: LookContext): Promise<boolean> {
+  // The names of submodules begin elsewhere.
+  if (existsSync(join(repository, "modules"))) return true;
+  const top = dirname(repository);
+  const isDenied = (path: string): boolean => path !== "" && checkPath(context.policy, join(top, path), "read") !== null;
+  const git = (subcommand: string, ...args: string[]): Promise<string | undefined> =>
+    runGit([...hardenedStart(subcommand), ...args], top, context);
+  const [changed, indexed, named, all] = await Promise.all([
+    git("log", "--all", "--reflog", "-m", "--root", "--no-renames", "--name-only", "--format=", "-z"),
+    git("ls-files", "-z"),
+    git("rev-list", "--objects", "--all", "--reflog", "--indexed-objects"),
+    git("cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objecttype) %(objectname)"),
+  ]);
+  if (changed === undefined || indexed === undefined || named === undefined || all === undefined) return true;
+  if (`${changed}\0${indexed}`.split("\0").some((path) => isDenied(path.replace(/^\n/, "")))) return true;
+  const found = new Set<string>();
+  for (const line of named.split("\n")) {
+    const [object = "", path = ""] = splitOnce(line);
+    if (isDenied(path)) return true;
+    found.add(object);
+  }
+  return all.split("\n").some((line) => line.startsWith("blob ") && !found.has(line.slice("blob ".length)));
+}
+
+function splitOnce(line: string): [string, string] {
+  const at = line.indexOf(" ");
+  return at < 0 ? [line, ""] : [line.slice(0, at), line.slice(at + 1)];
 }
 
 /** A range that takes longer, or prints more names, is not looked at to its end. */

@@ -1,11 +1,12 @@
 import { createHash, randomUUID } from "node:crypto";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, join } from "node:path";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Caller } from "../../core/call.ts";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
 import { errorMessage, toolError } from "../../core/error.ts";
-import { type LocalizedText, localizedText } from "../../core/localized-text.ts";
+import { type LocalizedText, localizedText, type TextKey } from "../../core/localized-text.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { nextCall } from "../../core/results/next-call.ts";
 import type { Preview, ToolContext } from "../../core/tool.ts";
@@ -15,7 +16,8 @@ import { applyEffects, changedSince } from "../../io/sandbox/apply-effects.ts";
 import { type Effect, UnrecordableEffect } from "../../io/sandbox/effects.ts";
 import { PreviewStore, type RecordedRun } from "../../io/sandbox/preview-store.ts";
 import type { CommandView, Sandbox } from "../../io/sandbox/sandbox.ts";
-import type { ViewEffects } from "../../io/sandbox/view.ts";
+import type { Refusal } from "../../io/sandbox/refusals.ts";
+import type { HiddenUse, ViewEffects } from "../../io/sandbox/view.ts";
 import { FETCHING_PROGRAMS } from "../../io/shell/fetching-programs.ts";
 import { dangerReason } from "../../io/shell/dangerous-command.ts";
 import type { SpillSink } from "../../io/shell/output-buffer.ts";
@@ -55,13 +57,18 @@ export interface PreviewDependencies {
   stateFolder: () => string;
   /** How long a command may run before its approval. */
   maxMs?: number;
+  /** Whether the objects of this `.git` folder hold secrets. */
+  historyHoldsSecrets(repository: string): Promise<boolean>;
   openSpill?: (call: { callId: string; caller: Caller }) => SpillSink | Promise<SpillSink>;
   reply?: Partial<ReplyLimits>;
   clock?: Clock;
 }
 
 /** What an approver is shown of the effects of a command. */
-export interface ShownEffects extends Pick<Preview, "output" | "counts" | "omitted" | "unshown" | "whole"> {
+export interface ShownEffects extends Pick<
+  Preview,
+  "output" | "counts" | "omitted" | "unshown" | "whole" | "hasNoEffects"
+> {
   facts: LocalizedText[];
   /** The changed files and their differences. */
   blocks: string[];
@@ -72,12 +79,14 @@ interface PreviewResult {
   shown: ShownEffects;
   /** The input that was run. */
   input: string;
+  /** It changed nothing and was refused nothing that it needed: notes for the result, which needs no approval. */
+  unasked?: { notes: readonly string[] };
 }
 
 type Run = RecordedRun<PreviewResult>;
 
-/** Why its effects are unknown; `unshown` if a person has to confirm that. */
-type NotRecorded = string | { unshown: string };
+/** Why its effects are unknown; `unshown` if a person has to confirm that; `facts` say what it was refused. */
+type NotRecorded = string | { unshown: string } | { facts: LocalizedText[]; output: string };
 
 /** A run that a person may approve. */
 export interface PreviewedRun {
@@ -88,6 +97,8 @@ export interface PreviewedRun {
 const DEFAULT_PREVIEW_MS = 10_000;
 const DISK_CHECK_MS = 250;
 const MAX_FAILED = 100;
+/** Calls at once between their decision and their result. */
+const MAX_UNASKED = 10_000;
 
 /**
  * Runs commands in a copy of the workspace before their approval. If it is approved, exactly these effects are applied,
@@ -101,6 +112,8 @@ export class CommandPreviews {
   readonly #failed = new BoundedMap<string, { input: string; why: NotRecorded }>(MAX_FAILED);
   /** What was shown last for the input of a call. */
   readonly #ready = new WeakMap<object, PreviewedRun>();
+  /** Runs without effects, which nobody is asked about: no other run may take their place. */
+  readonly #unasked = new BoundedMap<string, Run>(MAX_UNASKED);
 
   constructor(dependencies: PreviewDependencies) {
     this.#dependencies = dependencies;
@@ -120,8 +133,11 @@ export class CommandPreviews {
         (await this.#recordOnce(key, input, () => this.#record(key, input, context, start())));
       if (typeof run === "string") return unknownEffects(run);
       if ("unshown" in run) return { facts: [], blocks: [], unshown: run.unshown };
+      if ("facts" in run) return { facts: run.facts, blocks: [], output: run.output === "" ? undefined : run.output };
       this.#ready.set(input, { key, run });
-      return run.result.shown;
+      const hasNoEffects = run.result.unasked !== undefined;
+      if (hasNoEffects) this.#unasked.set(key, run);
+      return { ...run.result.shown, hasNoEffects };
     } catch (error) {
       if (context.signal.aborted) throw error;
       return unknownEffects(`they cannot be recorded (${errorMessage(error)})`);
@@ -130,16 +146,21 @@ export class CommandPreviews {
 
   /** The run that was shown for this call. A job that runs an approved call has another input object than the question. */
   async find(input: PreviewedInput, context: ToolContext): Promise<PreviewedRun | undefined> {
-    const ready = this.#ready.get(input);
-    this.#ready.delete(input);
-    if (ready) return ready;
     const key = PreviewStore.keyOf(context.callId, context.caller);
+    const unasked = this.#unasked.get(key);
+    this.#unasked.delete(key);
+    const ready = this.#ready.get(input) ?? (unasked && { key, run: unasked });
+    this.#ready.delete(input);
+    if (ready && ready.run.result.input !== digestOf(input))
+      throw toolError("failed", "The command is not the one that ran", { next: "Call it again." });
+    if (ready) return ready;
     const run = this.#store.load(key);
     return run?.result.input === digestOf(input) ? { key, run } : undefined;
   }
 
   /** Applies what was shown. Throws, without a change, if a file has changed since. */
   async apply({ key, run }: PreviewedRun, context: ToolContext): Promise<ToolOutput<ExecDetails>> {
+    if (run.result.unasked) return withNotes(run.result.output, run.result.unasked.notes);
     const { session, user, agent } = context.caller;
     const maker = { callId: context.callId, session, user, agent, tool: "exec" };
     const contentOf = async (effect: Effect): Promise<Buffer> => {
@@ -155,15 +176,9 @@ export class CommandPreviews {
       // After a failure the same call is previewed anew.
       await this.#store.remove(key);
     }
-    const { output } = run.result;
     const notes = [`ran in a copy of the workspace; after the approval ${countChanges(lasting.length)} applied`];
     if (run.guarded.length > 0) notes.push(describeGuarded(run, this.#files));
-    const content = typeof output.content === "string" ? [text(output.content)] : output.content;
-    return {
-      ...output,
-      content: [...content, text(notes.map((note) => `[${note}]`).join("\n"))],
-      details: output.details && { ...output.details, previewed: true },
-    };
+    return withNotes(run.result.output, notes);
   }
 
   /** Temporary files of others may have changed meanwhile: they are replaced, and nothing depends on them. */
@@ -208,27 +223,69 @@ export class CommandPreviews {
     key: string,
     input: PreviewedInput,
     context: ToolContext,
-    { argv, cwd, env, secretVariables }: CommandStart,
+    start: CommandStart,
   ): Promise<Run | NotRecorded> {
     const { sandbox } = this.#dependencies;
     // Without them it may do something else.
-    if (secretVariables.length > 0) return `it gets ${listed(secretVariables)}, which may hold a secret`;
+    if (start.secretVariables.length > 0)
+      return `it gets ${listed(start.secretVariables)}, which may hold a secret`;
+    const histories = sandbox.refusalReporting.isReported ? await this.#secretHistories() : [];
+    const run = await this.#recordIn(key, input, context, { ...start, hide: histories });
+    if (typeof run !== "object" || !("readsHistory" in run)) return run;
+    // A person decides about what it prints of the history.
+    const again = await this.#recordIn(key, input, context, { ...start, readsHistory: run.readsHistory });
+    return typeof again === "object" && "readsHistory" in again ? "it reads the history of git" : again;
+  }
+
+  /** The objects of repositories that hold secrets: nobody has approved that it reads them. */
+  async #secretHistories(): Promise<string[]> {
+    const { sandbox, historyHoldsSecrets } = this.#dependencies;
+    const repositories = sandbox.repositories();
+    const holds = await Promise.all(repositories.map(historyHoldsSecrets));
+    return repositories.filter((_, at) => holds[at]).flatMap(objectFolders);
+  }
+
+  async #recordIn(
+    key: string,
+    input: PreviewedInput,
+    context: ToolContext,
+    { argv, cwd, env, hide = [], readsHistory }: CommandStart & HistoryUse,
+  ): Promise<Run | NotRecorded | { readsHistory: string }> {
+    const { sandbox } = this.#dependencies;
     const { allowedPaths } = context;
-    const view = await sandbox.openView(argv, { cwd, terminal: false, allowedPaths });
+    const view = await sandbox.openView(argv, { cwd, terminal: false, allowedPaths, hide });
     if ("why" in view) return view.why;
     try {
-      const started = { argv: view.command, cwd, env: { ...env, ...view.env } };
-      const { output, problem } = await this.#run(input, context, { view, started });
-      const used = view.used(output.details?.output ?? "");
+      const started = { argv: view.command, cwd, env: { ...env, ...view.env, ...QUIET_ENV } };
+      const { output, problem, isTimeout } = await this.#run(input, context, { view, started });
+      const printed = output.details?.output ?? "";
+      const used = view.used(printed);
       if (!used) return problem ?? "which hidden files it opened is not known";
-      if (used.secrets.length > 0) return { unshown: this.#describeUsed(used.secrets) };
-      if (problem !== undefined) return problem;
-      const found = view.collect();
-      const shown = await this.#describe(found, output, used.denied);
-      const result = { output, shown, input: digestOf(input) };
-      const { effects, guarded } = found;
-      const run = { effects, guarded, secrets: [...found.secrets], result };
-      return this.#store.save(key, run, found.contents) ?? "they cannot be recorded";
+      const history = used.secrets.find((path) => hide.includes(path));
+      if (history !== undefined) return { readsHistory: this.#files.show(history) };
+      const report = view.refusals(printed);
+      const isSearch = report !== undefined && searchesOnly(input.command, used.secrets);
+      if (used.secrets.length > 0 && !isSearch) return { unshown: this.#describeUsed(used.secrets) };
+      const refused = report?.refusals.filter(({ kind, harmless }) => kind !== "hidden" && !harmless) ?? [];
+      if (problem === undefined || (isTimeout && input.timeout !== undefined)) {
+        const found = view.collect();
+        const { effects, guarded } = found;
+        const hasEffects = effects.length > 0 || guarded.length > 0;
+        const isApplicable = problem === undefined && refused.every(({ kind }) => kind === "network" || kind === "call");
+        if (refused.length === 0 || (hasEffects && isApplicable)) {
+          const facts = [...describeRefused(refused, printed), ...historyFact(readsHistory)];
+          const shown = await this.#describe(found, output, { denied: used.denied, facts });
+          const isUnasked = report && refused.length === 0 && !hasEffects && readsHistory === undefined;
+          const notes = this.#notesOn(used);
+          const result = { output, shown, input: digestOf(input), unasked: isUnasked ? { notes } : undefined };
+          const run = { effects, guarded, secrets: [...found.secrets], result };
+          if (isUnasked) return run;
+          if (problem === undefined) return this.#store.save(key, run, found.contents) ?? "they cannot be recorded";
+        }
+      }
+      if (refused.length === 0) return problem ?? "they cannot be recorded";
+      const why = problem ?? "it was refused something";
+      return { facts: [...describeRefused(refused, printed), ...unknownEffects(why).facts], output: clip(printed) };
     } catch (error) {
       if (error instanceof UnrecordableEffect) return error.message;
       throw error;
@@ -238,16 +295,24 @@ export class CommandPreviews {
     }
   }
 
+  /** What a search met and did not see. */
+  #notesOn({ secrets, denied }: HiddenUse): string[] {
+    const paths = [...secrets, ...denied].map((path) => showHiddenCharacters(this.#files.show(path)));
+    return paths.length === 0 ? [] : [`it was shown these as empty, as they may hold secrets: ${listed(paths)}`];
+  }
+
   async #run(
     input: PreviewedInput,
     context: ToolContext,
     { view, started }: { view: CommandView; started: Omit<CommandStart, "secretVariables"> },
-  ): Promise<{ output: ToolOutput<ExecDetails>; problem?: string }> {
+  ): Promise<{ output: ToolOutput<ExecDetails>; problem?: string; isTimeout?: boolean }> {
     const { openSpill, reply, maxMs = DEFAULT_PREVIEW_MS, clock = systemClock } = this.#dependencies;
     const { caller, signal } = context;
     // The address of an output contains the call id. The caller must not find this one before the approval.
     const callId = `preview-${randomUUID()}`;
-    const limitMs = Math.min(maxMs, input.timeout ?? maxMs);
+    const { isReported } = this.#dependencies.sandbox.refusalReporting;
+    // The call's own limit ends it. Without one a person is asked.
+    const limitMs = isReported ? (input.timeout ?? maxMs) : Math.min(maxMs, input.timeout ?? maxMs);
     const startedAt = clock.monotonic();
     const process = await startProcess({
       ...started,
@@ -264,6 +329,7 @@ export class CommandPreviews {
       process.endInput();
     }
     const isTooLarge = await waitWithin(process, view);
+    const isTimeout = process.exit?.reason === "timeout";
     signal.throwIfAborted();
     const run = {
       command: input.command,
@@ -279,7 +345,8 @@ export class CommandPreviews {
     };
     const output = await describeRun(run, replyLimits(context, reply));
     if (output.details) output.details.processId = undefined;
-    return { output, problem: isTooLarge ? "it writes too much" : problemOf(output.details, limitMs) };
+    const problem = isTooLarge ? "it writes too much" : problemOf(output.details, { limitMs, isReported });
+    return { output, problem, isTimeout };
   }
 
   #describeUsed(secrets: readonly string[]): string {
@@ -290,7 +357,7 @@ export class CommandPreviews {
   async #describe(
     found: ViewEffects,
     { details }: ToolOutput<ExecDetails>,
-    denied: readonly string[],
+    { denied, facts: refused }: { denied: readonly string[]; facts: readonly LocalizedText[] },
   ): Promise<ShownEffects> {
     const { effects, guarded } = found;
     const lasting = effects.filter(({ isTemporary }) => !isTemporary);
@@ -300,7 +367,7 @@ export class CommandPreviews {
     const output = clip(printed);
     const digest = digestOf([effects, guarded, details?.output, details?.exitCode]);
     const ran = { exitCode: String(details?.exitCode), changes: countFiles(lasting) };
-    const facts = [localizedText("preview.ran", ran)];
+    const facts = [localizedText("preview.ran", ran), ...refused];
     if (guarded.length > 0) facts.push(localizedText("preview.guarded", { text: describeGuarded(found, this.#files) }));
     if (denied.length > 0) {
       const paths = listed(denied.map((path) => showHiddenCharacters(this.#files.show(path))));
@@ -328,6 +395,73 @@ const MAX_NAMED = 5;
 function listed(names: readonly string[]): string {
   const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
   return names.slice(0, MAX_NAMED).join(", ") + more;
+}
+
+/** What git keeps of a repository: the contents of all files that it ever had. */
+function objectFolders(repository: string): string[] {
+  const modules = join(repository, "modules");
+  return [join(repository, "objects"), join(repository, "lfs"), modules].filter((path) => existsSync(path));
+}
+
+interface HistoryUse {
+  /** Hidden because the history holds secrets. */
+  hide?: readonly string[];
+  /** It reads this, and a person has to know. */
+  readsHistory?: string;
+}
+
+function historyFact(path: string | undefined): LocalizedText[] {
+  return path === undefined ? [] : [localizedText("preview.readsHistory", { path })];
+}
+
+/** Programs write these without being asked to. They matter to nobody. */
+const QUIET_ENV = {
+  GIT_OPTIONAL_LOCKS: "0",
+  PYTHONDONTWRITEBYTECODE: "1",
+  npm_config_update_notifier: "false",
+  NO_UPDATE_NOTIFIER: "1",
+} as const;
+
+const SEARCHES = new Set(
+  "grep egrep fgrep rg ag ack find fd fdfind ls tree du wc sort head tail uniq cut awk sed xargs git cat echo printf true".split(
+    " ",
+  ),
+);
+
+/** Whether it met the hidden files by searching folders, and names none of them. */
+function searchesOnly(command: string, secrets: readonly string[]): boolean {
+  if (secrets.length === 0) return true;
+  const { commands } = unwrapCommand(parseCommand(command));
+  return commands.every(({ name }) => SEARCHES.has(name)) && !secrets.some((path) => command.includes(basename(path)));
+}
+
+const REFUSED: Readonly<Record<Exclude<Refusal["kind"], "hidden">, TextKey>> = {
+  network: "preview.refusedNetwork",
+  socket: "preview.refusedSocket",
+  call: "preview.refusedCall",
+  outside: "preview.refusedOutside",
+  moved: "preview.refusedMoved",
+};
+const HOST = /(?:Could not resolve host:|ENOTFOUND|EAI_AGAIN|Failed to resolve)\s+'?([\w.-]+)/;
+
+/** In the words of a person, with the host that the program named. */
+function describeRefused(refused: readonly Refusal[], output: string): LocalizedText[] {
+  const host = HOST.exec(output)?.[1];
+  return refused.slice(0, MAX_NAMED).flatMap(({ kind, subject }) => {
+    if (kind === "hidden") return [];
+    const name = kind === "network" && host !== undefined ? host : subject;
+    return [localizedText(REFUSED[kind], { subject: showHiddenCharacters(name) })];
+  });
+}
+
+function withNotes(output: ToolOutput<ExecDetails>, notes: readonly string[]): ToolOutput<ExecDetails> {
+  const content = typeof output.content === "string" ? [text(output.content)] : output.content;
+  const added = notes.length === 0 ? [] : [text(notes.map((note) => `[${note}]`).join("\n"))];
+  return {
+    ...output,
+    content: [...content, ...added],
+    details: output.details && { ...output.details, previewed: true },
+  };
 }
 
 const NO_JOURNAL = { before: async () => undefined };
@@ -360,7 +494,10 @@ const KILLED_BY_FILE_SIZE = 153;
 const NOT_CONFINED = 125;
 
 /** Why the run says nothing about what the command would do. */
-function problemOf(details: ExecDetails | undefined, limitMs: number): string | undefined {
+function problemOf(
+  details: ExecDetails | undefined,
+  { limitMs, isReported }: { limitMs: number; isReported: boolean },
+): string | undefined {
   if (!details || details.reason === "timeout") return `it did not end within ${limitMs / 1000} s`;
   if (details.reason === "limit") return TOO_MUCH;
   const { exitCode, output, stderr = "" } = details;
@@ -370,7 +507,8 @@ function problemOf(details: ExecDetails | undefined, limitMs: number): string | 
   if (exitCode === 0) return undefined;
   if (/cross-device link|\bEXDEV\b/i.test(output)) return "it renames a folder, which a copy cannot do";
   if (LIMIT_FAILURE.test(output)) return TOO_MUCH;
-  return NETWORK_FAILURE.test(output) ? "it needs the network" : undefined;
+  // If refusals are reported, nobody has to guess.
+  return !isReported && NETWORK_FAILURE.test(output) ? "it needs the network" : undefined;
 }
 
 const TOO_MUCH = "it uses too many processes or too much memory";
