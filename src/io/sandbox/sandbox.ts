@@ -329,7 +329,8 @@ class WorkspaceSandbox implements Sandbox {
       const { privatePaths } = this.#options.files.policy;
       const deniedPaths = new Set(denied);
       const isDenied = (path: string): boolean => isWithin(path, deniedPaths);
-      for (const path of options.hide ?? []) view.hide(path, { isReadOnly: false });
+      // If git finds no object, it looks into packs.
+      for (const path of options.hide ?? []) view.hide(path, { isReadOnly: false, folders: ["pack"] });
       for (const path of hidden) if (!privatePaths.includes(path)) view.hide(path, { isReadOnly: isDenied(path) });
       const plan = this.#workPlan(policy, { ...options, network: "none", writable: [] });
       const seen = { ...plan, closed, hidden, view, coversHome: true };

@@ -95,13 +95,13 @@ export class ViewFolder {
 
   /**
    * Shows an empty file or folder instead of what is there. `isReadOnly`: an attempt to change it fails. Otherwise it
-   * succeeds, so that it is noticed.
+   * succeeds, so that it is noticed. `folders`: empty ones in it, for programs that open nothing else.
    */
-  hide(path: string, { isReadOnly }: Pick<Bind, "isReadOnly">): void {
+  hide(path: string, { isReadOnly, folders = [] }: Pick<Bind, "isReadOnly"> & { folders?: readonly string[] }): void {
     const info = lstatSync(path, { throwIfNoEntry: false });
     if (!info) return;
     const from = join(this.path, `hidden-${this.#placeholders.length}`);
-    if (info.isDirectory()) mkdirSync(from);
+    if (info.isDirectory()) for (const name of ["", ...folders]) mkdirSync(join(from, name));
     else writeFileSync(from, "");
     if (process.geteuid?.() === 0) chownSync(from, info.uid, info.gid);
     chmodSync(from, info.mode & 0o777);
