@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import type { Call } from "../../core/call.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { textOf } from "../../core/content.ts";
 import type { ToolResult } from "../../core/result.ts";
 import { createHaft, type HaftOptions } from "../../runtime.ts";
+import { RuleSet } from "./rules/rule-set.ts";
 import { createFakeClock } from "../../testing/fake-clock.ts";
 
 function start(options: HaftOptions = {}, more: object = {}) {
@@ -299,5 +301,41 @@ describe("approvals in memory", () => {
     for (let i = 0; i < 200; i++) ids.add(idOf(await haft.execute("rm", { path: `${i}` })));
     expect(ids.size).toBe(200);
     for (const id of ids) expect(id).toMatch(/^apr_[0-9a-f]{24}$/);
+  });
+});
+
+describe("a built-in tool that did its call in a copy before the question", () => {
+  const ran = { title: "rm", content: [], hasNoEffects: true };
+  const builtIn = { origin: { type: "builtin" }, preview: async () => ran };
+
+  test("asks nobody if nothing was changed, and the record says why", async () => {
+    const verdicts: unknown[] = [];
+    const log = { begun: (call: Call) => void verdicts.push(call.verdict), closed: () => {}, recent: () => [] };
+    const { haft, runs } = start({ log }, builtIn);
+    const result = await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } });
+    expect(result).toMatchObject({ status: "completed" });
+    expect(runs).toEqual([{ path: "a" }]);
+    expect(await haft.approvals.list()).toEqual([]);
+    expect(verdicts).toMatchObject([{ decision: "allow", by: "effects", key: "verdict.noEffects" }]);
+  });
+
+  test.each([
+    ["it changed something", { ...builtIn, preview: async () => ({ ...ran, hasNoEffects: false }) }, {}, {}],
+    ["it is no built-in tool", { preview: async () => ran }, {}, {}],
+    ["a rule asks", builtIn, { rules: { ask: ["rm"] } }, {}],
+    ["it runs later, in another process", builtIn, {}, { background: true }],
+  ])("asks if %s", async (_, more, options, call) => {
+    const { haft, runs } = start(options as HaftOptions, more);
+    const result = await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" }, ...call });
+    expect(result).toMatchObject({ status: "pending", pending: { kind: "approval" } });
+    expect(runs).toEqual([]);
+  });
+
+  test("is denied by a rule that was made meanwhile", async () => {
+    const rules = new RuleSet([]);
+    const preview = async () => (rules.add("rm", "deny", "here"), ran);
+    const { haft, runs } = start({ rules }, { ...builtIn, preview });
+    expect(await haft.execute("rm", { path: "a" })).toMatchObject({ status: "failed", error: { code: "denied" } });
+    expect(runs).toEqual([]);
   });
 });

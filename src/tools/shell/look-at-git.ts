@@ -259,7 +259,8 @@ async function searchHistory(repository: string, context: LookContext): Promise<
   // The names of submodules begin elsewhere.
   if (existsSync(join(repository, "modules"))) return true;
   const top = dirname(repository);
-  const isDenied = (path: string): boolean => path !== "" && checkPath(context.policy, join(top, path), "read") !== null;
+  const isDenied = (path: string): boolean =>
+    path !== "" && checkPath(context.policy, join(top, path), "read") !== null;
   const git = (subcommand: string, ...args: string[]): Promise<string | undefined> =>
     runGit([...hardenedStart(subcommand), ...args], top, context);
   const [changed, indexed, named, all] = await Promise.all([

@@ -227,8 +227,7 @@ export class CommandPreviews {
   ): Promise<Run | NotRecorded> {
     const { sandbox } = this.#dependencies;
     // Without them it may do something else.
-    if (start.secretVariables.length > 0)
-      return `it gets ${listed(start.secretVariables)}, which may hold a secret`;
+    if (start.secretVariables.length > 0) return `it gets ${listed(start.secretVariables)}, which may hold a secret`;
     const histories = sandbox.refusalReporting.isReported ? await this.#secretHistories() : [];
     const run = await this.#recordIn(key, input, context, { ...start, hide: histories });
     if (typeof run !== "object" || !("readsHistory" in run)) return run;
@@ -271,7 +270,8 @@ export class CommandPreviews {
         const found = view.collect();
         const { effects, guarded } = found;
         const hasEffects = effects.length > 0 || guarded.length > 0;
-        const isApplicable = problem === undefined && refused.every(({ kind }) => kind === "network" || kind === "call");
+        const isApplicable =
+          problem === undefined && refused.every(({ kind }) => kind === "network" || kind === "call");
         if (refused.length === 0 || (hasEffects && isApplicable)) {
           const facts = [...describeRefused(refused, printed), ...historyFact(readsHistory)];
           const shown = await this.#describe(found, output, { denied: used.denied, facts });
