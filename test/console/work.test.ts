@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { findBrowser } from "./find-browser.ts";
 import { openConsole, type OpenConsole } from "./open-console.ts";
 
@@ -23,12 +23,16 @@ describe.skipIf("missing" in found)("the work view", () => {
   afterAll(async () => {
     await console?.close();
   });
+  // A test that failed leaves no request held.
+  afterEach(() => page?.unrouteAll({ behavior: "ignoreErrors" }));
 
   const expectShown = (locator: Locator): Promise<void> => locator.first().waitFor();
   const go = async (place: string, on = page): Promise<void> => {
     await on.goto(`${console.url}/#${place}`);
   };
   const rows = (on = page): Locator => on.locator(".work-rows .work-row");
+  /** Without those that wait for a person, which stay above the list. */
+  const listed = (on = page): Locator => on.locator(".work-scroll .work-row");
   const row = (text: string, on = page): Locator => rows(on).filter({ hasText: text });
   const onDisk = (name: string): string => readFileSync(join(console.folder, name), "utf8");
 
@@ -81,7 +85,7 @@ describe.skipIf("missing" in found)("the work view", () => {
     await row("late.txt").getByRole("link", { name: "Review" }).click();
     await page.locator(".answers .primary:enabled").waitFor();
     await page.keyboard.press("y");
-    await expect.poll(() => existsSync(join(console.folder, "late.txt")), { timeout: 15_000 }).toBe(true);
+    await expect.poll(() => existsSync(join(console.folder, "late.txt")), { timeout: 45_000 }).toBe(true);
     await go("/work?tool=write");
     await expectShown(row("late.txt").getByText("completed"));
     const confirmed = page.waitForResponse("**/api/approvals/*/answer");
@@ -114,7 +118,7 @@ describe.skipIf("missing" in found)("the work view", () => {
     await page.keyboard.press("/");
     await page.keyboard.type("force");
     await expectShown(row("git push --force"));
-    await expect.poll(() => row("list_files").count()).toBe(0);
+    await expect.poll(() => row("list_files").count(), { timeout: 45_000 }).toBe(0);
     await page
       .getByRole("complementary")
       .getByRole("button", { name: /^asked/ })
@@ -149,10 +153,12 @@ describe.skipIf("missing" in found)("the work view", () => {
     const scroller = page.locator(".work-scroll");
     type Size = { scrollHeight: number; clientHeight: number };
     const below = () => scroller.evaluate(({ scrollHeight, clientHeight }: Size) => scrollHeight - clientHeight);
-    await expect.poll(below, { timeout: 15_000 }).toBeGreaterThan(600);
+    await expect.poll(below, { timeout: 45_000 }).toBeGreaterThan(600);
     await scroller.hover();
     await page.mouse.wheel(0, 600);
-    await expect.poll(() => scroller.evaluate(({ scrollTop }: { scrollTop: number }) => scrollTop)).toBe(600);
+    await expect
+      .poll(() => scroller.evaluate(({ scrollTop }: { scrollTop: number }) => scrollTop), { timeout: 45_000 })
+      .toBe(600);
     const read = await rows().nth(12).getAttribute("data-call");
     const place = async () => (await page.locator(`[data-call="${read}"]`).boundingBox())!.y;
     const before = await place();
@@ -165,16 +171,64 @@ describe.skipIf("missing" in found)("the work view", () => {
     // Back at the top without the button: what waits is added in its order, and no longer announced.
     await scroller.hover();
     await page.mouse.wheel(0, 600);
-    await expect.poll(() => scroller.evaluate(({ scrollTop }: { scrollTop: number }) => scrollTop)).toBe(600);
+    await expect
+      .poll(() => scroller.evaluate(({ scrollTop }: { scrollTop: number }) => scrollTop), { timeout: 45_000 })
+      .toBe(600);
     await console.host.haft.execute("read", { path: "waits.txt" }, { caller });
     await expectShown(fresh);
     await page.mouse.wheel(0, -600);
-    await expect.poll(() => scroller.evaluate(({ scrollTop }: { scrollTop: number }) => scrollTop)).toBe(0);
-    await console.host.haft.execute("read", { path: "comes-after.txt" }, { caller });
-    await expectShown(row("comes-after.txt"));
+    await expect
+      .poll(() => scroller.evaluate(({ scrollTop }: { scrollTop: number }) => scrollTop), { timeout: 45_000 })
+      .toBe(0);
     await fresh.waitFor({ state: "detached" });
-    await expectShown(rows().nth(0).getByText("comes-after.txt"));
-    await expectShown(rows().nth(1).getByText("waits.txt"));
+    await expectShown(listed().nth(0).getByText("waits.txt"));
+    await console.host.haft.execute("read", { path: "comes-after.txt" }, { caller });
+    await expectShown(listed().nth(0).getByText("comes-after.txt"));
+    await expectShown(listed().nth(1).getByText("waits.txt"));
+  });
+
+  test("is live: a running call appears at the top, is stopped in its row, and says why it ended", async () => {
+    await go("/work");
+    await expectShown(listed());
+    const slow = console.host.haft.execute("count_slowly", { to: 10_000 }, { caller });
+    const running = listed().nth(0).filter({ hasText: "count_slowly" });
+    await expectShown(running.getByText("running"));
+    const band = page.getByRole("region", { name: "Now" });
+    await expectShown(band.getByRole("button", { name: "1 running" }));
+    await running.getByRole("button", { name: "Stop" }).click();
+    expect(await slow).toMatchObject({ status: "failed", error: { code: "cancelled" } });
+    await expectShown(row("count_slowly").getByText("A person stopped the call"));
+    await expectShown(band.getByRole("button", { name: "0 running" }));
+  });
+
+  test("folds what fails again and again, names the schedule, and keeps what needs a person above", async () => {
+    const target = { type: "call", toolName: "read", input: { path: "no-stock.txt" } } as const;
+    const timing = { type: "every", everyMs: 3_600_000 } as const;
+    const { id } = await console.host.schedules.add({ name: "stock check", timing, target }, { caller: { depth: 0 } });
+    for (let at = 0; at < 4; at++) await console.host.schedules.run(id);
+    await go("/work");
+    const folded = row("no-stock.txt");
+    await expectShown(folded.getByText("stock check"));
+    await expectShown(folded.getByText("File not found"));
+    const more = folded.getByRole("button", { name: "4 × the same, show each" });
+    await expectShown(more);
+    expect(await folded.count()).toBe(1);
+    await more.click();
+    await expect.poll(() => folded.count(), { timeout: 45_000 }).toBe(5);
+    await page.getByRole("list", { name: "Waiting for you" }).getByRole("link", { name: "Review" }).first().waitFor();
+    await page.getByRole("button", { name: /^\d+ needs? you$/ }).click();
+    await page.waitForURL((url) => url.hash.includes("status=waiting") && url.hash.includes("status=pending"));
+    await expect.poll(() => folded.count(), { timeout: 45_000 }).toBe(0);
+    await console.host.schedules.remove(id);
+  });
+
+  test("gives what was denied a state of its own, with its reason and a filter", async () => {
+    await console.host.haft.execute("read", { path: "/etc/shadow" }, { caller });
+    await go("/work?status=denied");
+    const denied = row("/etc/shadow");
+    await expectShown(denied.getByText("denied", { exact: true }));
+    await expectShown(denied.getByText("Access denied"));
+    expect(await rows().filter({ hasText: "no-stock.txt" }).count()).toBe(0);
   });
 
   test("shows the calls of a program as a tree with a time axis, and how long a call waited for a person", async () => {
@@ -183,7 +237,7 @@ describe.skipIf("missing" in found)("the work view", () => {
     const { approvals } = console.host.haft;
     const asks = async () => (await approvals.list("pending")).filter(({ toolName }) => toolName !== "exec");
     void console.host.haft.execute("run_code", { code }, { id: "program", caller });
-    await expect.poll(asks, { timeout: 10_000 }).not.toEqual([]);
+    await expect.poll(asks, { timeout: 45_000 }).not.toEqual([]);
     await go("/work/program");
     const timeline = page.getByRole("region", { name: "Timeline" });
     // An open question goes on: its end is not known.
@@ -194,7 +248,7 @@ describe.skipIf("missing" in found)("the work view", () => {
           for (const { id } of await asks()) await console.host.haft.approvals.approve(id);
           return (await console.host.store.audit.calls({ tool: "run_code" })).entries[0]?.status;
         },
-        { timeout: 10_000 },
+        { timeout: 45_000 },
       )
       .toBe("completed");
     await expectShown(timeline.getByRole("link", { name: /list_files/ }));

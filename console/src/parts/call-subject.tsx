@@ -21,6 +21,20 @@ const ICONS: Readonly<Record<Subject["type"], LucideIcon>> = {
   text: TextQuote,
 };
 
+/** An input without a subject of its own is JSON: its fields as `name: value`. */
+function plain(text: string): string {
+  if (!text.startsWith("{")) return text;
+  try {
+    const fields = Object.entries(JSON.parse(text) as object);
+    return fields
+      .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+      .join(" · ");
+  } catch {
+    // It was cut.
+    return text;
+  }
+}
+
 /** What a call is about, on one line. The tooltip has the whole subject. */
 export function CallSubject({ subject }: { subject: Subject }) {
   const w = useWords(words);
@@ -29,7 +43,11 @@ export function CallSubject({ subject }: { subject: Subject }) {
     <span className="inline call-subject" title={subject.text}>
       <Icon size={14} role="img" aria-label={w[subject.type]} />
       <span className="cut call-subject-text">
-        {subject.text === "" ? <span className="muted">{w.none}</span> : <OneLine text={subject.text} />}
+        {subject.text === "" ? (
+          <span className="muted">{w.none}</span>
+        ) : (
+          <OneLine text={subject.type === "text" ? plain(subject.text) : subject.text} />
+        )}
       </span>
     </span>
   );

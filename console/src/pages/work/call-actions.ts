@@ -14,6 +14,7 @@ const words = defineWords({
     count === 0 ? "没有可撤销的修改。" : `已撤销 ${count} 处修改。`,
   ],
   redone: ["The changes were made again.", "已重新修改。"],
+  stopped: (tool: string) => [`${tool} was told to stop.`, `已要求 ${tool} 停止。`],
   started: (tool: string) => [`${tool} was started again.`, `已再次启动 ${tool}。`],
 });
 
@@ -31,6 +32,7 @@ export interface CallActions {
   news: ActionNews | undefined;
   undo(call: CallInfo): void;
   redo(undoId: string): void;
+  stop(call: Pick<CallInfo, "callId" | "toolName">): void;
   /** The same call with the same input and a new id. */
   replay(call: Pick<CallInfo, "callId" | "toolName">): void;
   /** Opens the form of the tool with the input of the call. */
@@ -59,6 +61,9 @@ export function useCallActions({ opensReplay }: { opensReplay: boolean }): CallA
           if (outcome) setNews({ text: w.redone });
         }, fail)
         .finally(refresh);
+    },
+    stop({ callId, toolName }) {
+      api.calls.cancel(callId).then(() => setNews({ text: w.stopped(toolName) }), fail);
     },
     replay({ callId, toolName }) {
       api.calls.replayStart(callId, {}).then((started) => {

@@ -1,8 +1,16 @@
 import type { CallInfo } from "../../../../src/contracts/calls.ts";
+import { ERROR_TEXTS_ZH } from "../../error-texts.ts";
 import { StatusBadge } from "../../parts/badges.tsx";
-import { defineWords, useWords } from "../../language.tsx";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
 
-const words = defineWords({ approval: ["needs approval", "等待审批"], queued: ["queued", "排队中"] });
+const words = defineWords({
+  approval: ["needs approval", "等待审批"],
+  queued: ["queued", "排队中"],
+  unknown: [
+    "Nobody knows whether it took effect. Check before you run it again.",
+    "无法得知是否已生效。再次运行之前请先检查。",
+  ],
+});
 
 /** The state of a call. One that waits says what it waits for. */
 export function CallState({ call }: { call: Pick<CallInfo, "status" | "approvalId"> }) {
@@ -13,4 +21,16 @@ export function CallState({ call }: { call: Pick<CallInfo, "status" | "approvalI
   ) : (
     <span className="badge warn">{w.approval}</span>
   );
+}
+
+/** Why a call did not succeed, in a line. */
+export function useReason({ status, errorCode, display }: CallInfo): string | undefined {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  if (status === "unknown") return w.unknown;
+  if (status !== "failed" && status !== "denied") return undefined;
+  const known = language === "zh" && errorCode !== undefined ? ERROR_TEXTS_ZH[errorCode] : undefined;
+  // As the tool said it, without the words that the state says already.
+  const said = display?.replace(/^Permission denied: /, "");
+  return [known, said].filter(Boolean).join("：") || undefined;
 }

@@ -1,7 +1,7 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useEffect, useId, useRef } from "react";
-import type { CallFacetName, CallFacets } from "../../../../src/contracts/calls.ts";
+import type { CallFacetName, CallFacets, CallFilter } from "../../../../src/contracts/calls.ts";
 import { api } from "../../api.ts";
 import { defineWords, type Pair, useLanguage, useWords } from "../../language.tsx";
 import { useStatusNames } from "../../parts/badges.tsx";
@@ -46,20 +46,24 @@ const words = defineWords({
 const REFRESH_MS = 5000;
 const AFTER_LIST_MS = 150;
 
-/** How many calls there are of each tool, state, caller and so on. A click filters, a second click removes the filter. */
-export function FacetsPanel({ filter }: { filter: WorkFilter }) {
-  const w = useWords(words);
-  // Not with every call, as the list: the server counts thousands of calls for it.
-  const { data, error, refetch } = useQuery({
-    queryKey: ["call facets", filter.query],
+/** Not with every call, as the list: the server counts thousands of calls for it. */
+export function useFacets(query: CallFilter): UseQueryResult<CallFacets> {
+  return useQuery({
+    queryKey: ["call facets", query],
     queryFn: async ({ signal }) => {
       // The list first: both wait for one thread of the store.
       await new Promise((resolve) => setTimeout(resolve, AFTER_LIST_MS));
-      return api.calls.facets(filter.query, { signal });
+      return api.calls.facets(query, { signal });
     },
     refetchInterval: REFRESH_MS,
     placeholderData: keepPreviousData,
   });
+}
+
+/** How many calls there are of each tool, state, caller and so on. A click filters, a second click removes the filter. */
+export function FacetsPanel({ filter }: { filter: WorkFilter }) {
+  const w = useWords(words);
+  const { data, error, refetch } = useFacets(filter.query);
   return (
     <div className="stack work-facets">
       <TimeFacet filter={filter} />

@@ -8,6 +8,8 @@ export const MAX_ROWS = 200_000;
 /** Rows of calls that have not ended: their end may be older than the newest page. */
 const MAX_LOOKED_UP = 20;
 const LOOK_UP_MS = 3000;
+/** Events make the list live. Some may be lost: a proxy, a computer that slept. */
+const CHECK_MS = 5000;
 
 /** Two callers may use the same id. */
 export function keyOf({ callId, caller }: CallInfo): string {
@@ -185,7 +187,7 @@ export function useCallStream(
   stream.current ??= last?.key === key ? last : new CallStream(key, query);
   const current = (last = stream.current);
   useSyncExternalStore(current.subscribe, current.version);
-  const head = useApi("calls", "list", [{ ...query, limit: PAGE }]);
+  const head = useApi("calls", "list", [{ ...query, limit: PAGE }], { everyMs: CHECK_MS });
   const page = head.data;
   useEffect(() => {
     if (page) current.take(page, { mayAdd: mayAdd() });

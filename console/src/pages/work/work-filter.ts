@@ -21,6 +21,10 @@ export interface WorkFilter {
   count: number;
   isChosen(name: CallFacetName, value: string): boolean;
   toggle(name: CallFacetName, value: string): void;
+  /** Whether exactly these states are chosen. */
+  isOnly(states: readonly CallStatus[]): boolean;
+  /** Only these states, or all if they are chosen already. */
+  only(states: readonly CallStatus[]): void;
   search(text: string): void;
   chooseSpan(span: Span | undefined): void;
   chooseTimes(from: number | undefined, to: number | undefined): void;
@@ -56,6 +60,8 @@ export function useWorkFilter(): WorkFilter {
     else params.set(name, value);
   };
   const isChosen = (name: CallFacetName, value: string): boolean => params.getAll(name).includes(value);
+  const isOnly = (states: readonly CallStatus[]): boolean =>
+    params.getAll("status").length === states.length && states.every((each) => isChosen("status", each));
   const others = new URLSearchParams(params);
   others.delete("group");
   const key = others.toString();
@@ -76,6 +82,12 @@ export function useWorkFilter(): WorkFilter {
         for (const each of chosen) next.append(name, each);
       });
     },
+    isOnly,
+    only: (states) =>
+      change((next) => {
+        next.delete("status");
+        if (!isOnly(states)) for (const each of states) next.append("status", each);
+      }),
     search: (search) => change((next) => set(next, "q", search)),
     chooseSpan: (chosen) =>
       change((next) => {

@@ -1,24 +1,25 @@
-import { Hand, Hourglass, Timer, Undo2 } from "lucide-react";
+import { ChevronRight, Hand, Hourglass, Square, Timer, Undo2 } from "lucide-react";
 import { memo } from "react";
 import { Link } from "wouter";
 import type { CallInfo } from "../../../../src/contracts/calls.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
+import { CallerName } from "../../parts/caller-name.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { formatDuration } from "../../parts/format.ts";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { callPath } from "./call-actions.ts";
-import { CallState } from "./call-state.tsx";
+import { CallState, useReason } from "./call-state.tsx";
 
 const words = defineWords({
   review: ["Review", "查看"],
   undo: ["Undo", "撤销"],
   waited: ["Waited for a person", "等待审批"],
   ran: ["Ran", "运行"],
-  nobody: ["no name", "未命名"],
-  from: { mcp: ["MCP", "MCP"], agent: ["agent", "代理"], job: ["job", "任务"] },
+  stop: ["Stop", "停止"],
+  repeats: (count: number) => [`${count} × the same, show each`, `相同 ${count} 次，逐条显示`],
 });
 
 interface RowProps {
@@ -28,16 +29,30 @@ interface RowProps {
   isAnswerable: boolean;
   /** Where its session is shown. Omitted if a line above names it. */
   sessionPath: string | undefined;
-  onUndo: (call: CallInfo) => void;
-  onSelect: (call: CallInfo) => void;
+  schedules: ReadonlyMap<string, string>;
+  /** How many calls ended like this one, and the key of their line. */
+  repeats?: { key: string; count: number } | undefined;
+  /** Whether these calls are shown below. */
+  isOpen?: boolean;
+  /** One of these calls. */
+  isRepeat?: boolean | undefined;
+  on: RowActions;
+}
+
+export interface RowActions {
+  undo(call: CallInfo): void;
+  stop(call: CallInfo): void;
+  select(call: CallInfo): void;
+  /** Shows the calls that repeat, or hides them. */
+  open(key: string): void;
 }
 
 /** One call: what it is about, who made it, how it stands and how long it took. */
 export const WorkRow = memo(function WorkRow(props: RowProps) {
   const w = useWords(words);
-  const { call, isSelected, isAnswerable } = props;
+  const { call, isSelected, isAnswerable, repeats, on } = props;
   const { caller, runMs, waitedMs } = call;
-  const who = caller.agent?.replace(/^mcp:/, "") ?? caller.user ?? w.nobody;
+  const reason = useReason(call);
   return (
     <div
       className="work-row"
@@ -45,18 +60,24 @@ export const WorkRow = memo(function WorkRow(props: RowProps) {
       data-status={call.status}
       data-asks={isAnswerable || undefined}
       data-call={call.callId}
+      data-repeat={props.isRepeat || undefined}
+      data-reason={reason === undefined ? undefined : true}
     >
-      <Link className="work-link" href={callPath(call.callId)} onClick={() => props.onSelect(call)}>
+      <Link className="work-link" href={callPath(call.callId)} onClick={() => on.select(call)}>
         <span className="work-subject">
           {call.subject ? <CallSubject subject={call.subject} /> : <VisibleText text={call.display ?? call.callId} />}
         </span>
-        <VisibleText className="work-tool mono cut" text={call.toolName} />
+        <span className="work-about">
+          <VisibleText className="work-tool mono" text={call.toolName} />
+          {reason === undefined ? null : (
+            <span className="work-reason cut" title={reason}>
+              <VisibleText text={reason} />
+            </span>
+          )}
+        </span>
       </Link>
       <span className="work-caller">
-        <span className="cut" title={[caller.user, caller.agent].filter(Boolean).join(" · ")}>
-          <VisibleText text={who} />
-          {call.origin ? <span className="muted small"> · {w.from[call.origin]}</span> : null}
-        </span>
+        <CallerName call={call} schedules={props.schedules} />
         {props.sessionPath === undefined || caller.session === undefined ? null : (
           <Link className="work-session small cut" href={props.sessionPath} title={caller.session}>
             <VisibleText text={caller.session} />
@@ -72,11 +93,27 @@ export const WorkRow = memo(function WorkRow(props: RowProps) {
           </Button>
         ) : (
           <>
+            {repeats === undefined ? null : (
+              <button
+                className="badge work-repeats"
+                aria-expanded={props.isOpen ?? false}
+                aria-label={w.repeats(repeats.count)}
+                title={w.repeats(repeats.count)}
+                onClick={() => on.open(repeats.key)}
+              >
+                {repeats.count} × <ChevronRight size={12} aria-hidden />
+              </button>
+            )}
             <CallState call={call} />
             {call.canUndo ? (
-              <button className="icon-button" title={w.undo} aria-label={w.undo} onClick={() => props.onUndo(call)}>
+              <button className="icon-button" title={w.undo} aria-label={w.undo} onClick={() => on.undo(call)}>
                 <Undo2 size={15} aria-hidden />
               </button>
+            ) : null}
+            {call.status === "running" ? (
+              <Button look="small" icon={Square} aria-label={w.stop} onClick={() => on.stop(call)}>
+                <span className="wide">{w.stop}</span>
+              </Button>
             ) : null}
           </>
         )}

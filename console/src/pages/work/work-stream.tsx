@@ -7,6 +7,7 @@ import type { AgentSessionInfo } from "../../../../src/contracts/sessions.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
+import { useScheduleNames } from "../../parts/caller-name.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { countOf, formatNumber } from "../../parts/format.ts";
@@ -16,12 +17,14 @@ import { useMedia } from "../../parts/use-media.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { SessionStateBadge } from "../sessions/session-state.tsx";
 import { type CallActions, callPath, useAnswerable } from "./call-actions.ts";
-import { type CallStream, keyOf, MAX_ROWS, useCallStream } from "./use-call-stream.ts";
+import { keyOf, MAX_ROWS, useCallStream } from "./use-call-stream.ts";
 import type { WorkFilter } from "./work-filter.ts";
-import { WorkRow } from "./work-row.tsx";
+import { type Line, lineKey, useLines } from "./work-lines.ts";
+import { type RowActions, WorkRow } from "./work-row.tsx";
 
 const words = defineWords({
   list: ["Calls, newest first", "调用，最新在前"],
+  needs: ["Waiting for you", "等待你处理"],
   subject: ["What", "内容"],
   caller: ["Caller, session", "调用者、会话"],
   risk: ["Risk", "风险"],
@@ -65,12 +68,15 @@ const words = defineWords({
 /** Two lines on a narrow screen. */
 const ROW_PX = 52;
 const NARROW_ROW_PX = 78;
+/** With a line that says why. */
+const NARROW_REASON_PX = 98;
+/** What needs a person stays above the list. */
+const MAX_PINNED = 3;
+const NO_CALLS: readonly CallInfo[] = [];
 /** The same width as in `work.css`. */
 export const NARROW = "(max-width: 900px)";
 /** How near to the end the next page is loaded. */
 const AHEAD = 30;
-
-type Line = { call: CallInfo } | { session: string | undefined; calls: readonly CallInfo[] };
 
 /** The calls that match. Only those on the screen are in the document. */
 export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: CallActions }) {
@@ -90,8 +96,20 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
     return isKnown ? `/sessions/${encodeURIComponent(session)}` : `/work?session=${encodeURIComponent(session)}`;
   };
   const isNarrow = useMedia(NARROW);
+  const schedules = useScheduleNames();
   const [selected, setSelected] = useState<string>();
-  const lines = useLines(stream, filter.isGrouped);
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const isAnswerable = ({ approvalId }: CallInfo): boolean => approvalId !== undefined && answerable.has(approvalId);
+  const isPinning = !filter.isGrouped && filter.query.status === undefined && answerable.size > 0;
+  const needs = useApi(
+    "calls",
+    "list",
+    isPinning ? [{ ...filter.query, status: ["waiting", "pending"], limit: 20 }] : undefined,
+  ).data?.items;
+  const pinned = isPinning && needs ? needs.filter(isAnswerable).slice(0, isNarrow ? 2 : MAX_PINNED) : NO_CALLS;
+  const pinnedKeys = pinned.map(keyOf).join("\n");
+  const without = useMemo(() => new Set(pinnedKeys.split("\n")), [pinnedKeys]);
+  const lines = useLines(stream, { isGrouped: filter.isGrouped, without, open });
   const rows = useVirtualizer({
     count: lines.length,
     getScrollElement: () => scroller.current,
@@ -100,26 +118,36 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
     overscan: 10,
     initialOffset: stream.offset,
   });
-  useEffect(() => rows.measure(), [isNarrow, filter.isGrouped]);
+  const heights = isNarrow ? stream.version() : 0;
+  useEffect(() => rows.measure(), [isNarrow, filter.isGrouped, heights, open]);
   const visible = rows.getVirtualItems();
-  const isAnswerable = ({ approvalId }: CallInfo): boolean => approvalId !== undefined && answerable.has(approvalId);
   const lastVisible = visible.at(-1)?.index ?? 0;
   useEffect(() => {
     if (stream.isLoaded && lastVisible >= lines.length - AHEAD) stream.loadMore();
   }, [lastVisible, lines.length, stream]);
   useEffect(() => () => void (stream.offset = scroller.current?.scrollTop ?? 0), [stream]);
 
-  const at = selected === undefined ? -1 : lines.indexOf(selected);
-  const current = lines.at(at);
+  // The pinned calls come before the first line.
+  const lineAt = (index: number): Line | undefined => {
+    const fixed = pinned[index];
+    return fixed ? { call: fixed } : lines.at(index - pinned.length);
+  };
+  const indexOf = (key: string): number => {
+    const fixed = pinned.findIndex((each) => keyOf(each) === key);
+    const found = fixed < 0 ? lines.indexOf(key) : -1;
+    return found < 0 ? fixed : pinned.length + found;
+  };
+  const at = selected === undefined ? -1 : indexOf(selected);
+  const current = at < 0 ? undefined : lineAt(at);
   const call = current && "call" in current ? current.call : undefined;
   const move = (step: number): void => {
-    let to = at < 0 ? (step > 0 ? (visible[0]?.index ?? 0) : -1) : at + step;
+    let to = at < 0 ? (step > 0 ? pinned.length + (visible[0]?.index ?? 0) : -1) : at + step;
     if (at < 0 && (scroller.current?.scrollTop ?? 0) === 0) to = 0;
-    let line = lines.at(to);
-    while (line && !("call" in line)) line = lines.at((to += step));
+    let line = to < 0 ? undefined : lineAt(to);
+    while (line && !("call" in line)) line = lineAt((to += step));
     if (!line) return;
-    setSelected(keyOf(line.call));
-    rows.scrollToIndex(to);
+    setSelected(lineKey(line));
+    if (to >= pinned.length) rows.scrollToIndex(to - pinned.length);
   };
   useKeys({
     j: { label: w.next, run: () => move(1) },
@@ -129,10 +157,35 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
     u: { label: w.undo, run: () => call && actions.undo(call) },
     r: { label: w.again, run: () => call && actions.replay(call) },
   });
-  const select = useCallback((chosen: CallInfo) => setSelected(keyOf(chosen)), []);
   const latest = useRef(actions);
   latest.current = actions;
-  const undo = useCallback<CallActions["undo"]>((chosen) => latest.current.undo(chosen), []);
+  const on = useMemo<RowActions>(
+    () => ({
+      undo: (chosen) => latest.current.undo(chosen),
+      stop: (chosen) => latest.current.stop(chosen),
+      select: (chosen) => setSelected(keyOf(chosen)),
+      open: (key) =>
+        setOpen((now) => {
+          const next = new Set(now);
+          if (!next.delete(key)) next.add(key);
+          return next;
+        }),
+    }),
+    [],
+  );
+  const rowOf = (line: Extract<Line, { call: CallInfo }>) => (
+    <WorkRow
+      call={line.call}
+      isSelected={lineKey(line) === selected}
+      isAnswerable={isAnswerable(line.call)}
+      sessionPath={filter.isGrouped ? undefined : sessionPath(line.call.caller.session)}
+      schedules={schedules}
+      repeats={line.repeats}
+      isOpen={line.repeats !== undefined && open.has(line.repeats.key)}
+      isRepeat={line.isRepeat}
+      on={on}
+    />
+  );
 
   const isFiltered = filter.count > 0 || filter.query.search !== undefined;
   return (
@@ -158,9 +211,23 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
           {w.fresh(formatNumber(stream.freshCount, language))}
         </Button>
       ) : null}
-      <div className="work-scroll" ref={scroller} tabIndex={-1}>
+      {pinned.length > 0 ? (
+        <ul className="plain-list work-rows work-pinned" aria-label={w.needs}>
+          {pinned.map((each) => (
+            <li key={keyOf(each)}>{rowOf({ call: each })}</li>
+          ))}
+        </ul>
+      ) : null}
+      <div
+        className="work-scroll"
+        ref={scroller}
+        tabIndex={-1}
+        onScroll={() => {
+          if (stream.freshCount > 0 && mayAdd()) stream.showFresh();
+        }}
+      >
         {!stream.isLoaded && !error ? <Skeleton lines={12} /> : null}
-        {stream.isLoaded && lines.length === 0 ? (
+        {stream.isLoaded && lines.length + pinned.length === 0 ? (
           <Empty icon={Activity} title={isFiltered ? w.noMatch : w.none} lead={isFiltered ? w.noMatchLead : w.noneLead}>
             {isFiltered ? <Button text={w.clear} onClick={filter.clear} /> : null}
           </Empty>
@@ -172,14 +239,7 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
             return (
               <li key={key} style={{ transform: `translateY(${start}px)` }} aria-posinset={index + 1} aria-setsize={-1}>
                 {"call" in line ? (
-                  <WorkRow
-                    call={line.call}
-                    isSelected={keyOf(line.call) === selected}
-                    isAnswerable={isAnswerable(line.call)}
-                    sessionPath={filter.isGrouped ? undefined : sessionPath(line.call.caller.session)}
-                    onUndo={undo}
-                    onSelect={select}
-                  />
+                  rowOf(line)
                 ) : (
                   <SessionLine
                     known={agentSessions.find(({ key: known }) => known === line.session)}
@@ -200,52 +260,8 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
 }
 
 function sizeOf(line: Line | undefined, isNarrow: boolean): number {
-  return isNarrow && line && "call" in line ? NARROW_ROW_PX : ROW_PX;
-}
-
-function lineKey(line: Line | undefined): string {
-  if (!line) return "";
-  return "call" in line ? keyOf(line.call) : `session ${line.session ?? ""}`;
-}
-
-/** The loaded calls, or each session with its calls below it. The session that was used last is first. */
-interface Lines {
-  length: number;
-  at(index: number): Line | undefined;
-  /** The line of the call with this key, or -1. */
-  indexOf(key: string): number;
-}
-
-function useLines(stream: CallStream, isGrouped: boolean): Lines {
-  const version = stream.version();
-  return useMemo(() => {
-    const { items } = stream;
-    // Without a copy: there may be very many.
-    if (!isGrouped) {
-      const at = (index: number): Line | undefined => {
-        const call = index < 0 ? undefined : items[index];
-        return call && { call };
-      };
-      return { length: items.length, at, indexOf: (key) => stream.indexOf(key) };
-    }
-    const sessions = new Map<string | undefined, CallInfo[]>();
-    for (const call of items) {
-      const { session } = call.caller;
-      const known = sessions.get(session);
-      if (known) known.push(call);
-      else sessions.set(session, [call]);
-    }
-    const all = Array.from(sessions, ([session, calls]): Line[] => [
-      { session, calls },
-      ...calls.map((call) => ({ call })),
-    ]).flat();
-    return {
-      length: all.length,
-      at: (index) => (index < 0 ? undefined : all[index]),
-      indexOf: (key) => all.findIndex((line) => "call" in line && keyOf(line.call) === key),
-    };
-    // The list is changed in place: its version tells when.
-  }, [stream, version, isGrouped]);
+  if (!isNarrow || !line || !("call" in line)) return ROW_PX;
+  return ["failed", "denied", "unknown"].includes(line.call.status) ? NARROW_REASON_PX : NARROW_ROW_PX;
 }
 
 interface SessionLineProps {
@@ -260,7 +276,7 @@ interface SessionLineProps {
 function SessionLine({ known, session, path, calls }: SessionLineProps) {
   const w = useWords(words);
   const failed = calls.filter(({ status }) => status === "failed").length;
-  const open = calls.filter(({ status }) => status !== "failed" && status !== "completed").length;
+  const open = calls.filter(({ status }) => ["waiting", "running", "pending"].includes(status)).length;
   return (
     <div className="line work-group">
       <strong className="cut">

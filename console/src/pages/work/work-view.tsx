@@ -2,14 +2,17 @@ import { ListTree, SlidersHorizontal } from "lucide-react";
 import { useCallback, useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { pathPart } from "../../hash-location.ts";
-import { defineWords, useWords } from "../../language.tsx";
+import { type CallStatus } from "../../../../src/contracts/calls.ts";
+import { useApi, usePending } from "../../api.ts";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { formatNumber } from "../../parts/format.ts";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { useMedia } from "../../parts/use-media.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { useCallActions } from "./call-actions.ts";
 import { CallDetailView } from "./call-detail.tsx";
 import { News } from "./news.tsx";
-import { FacetsPanel, FacetsSheet, useFacetText } from "./facets-panel.tsx";
+import { FacetsPanel, FacetsSheet, useFacets, useFacetText } from "./facets-panel.tsx";
 import { FACETS, useWorkFilter, type WorkFilter } from "./work-filter.ts";
 import { NARROW, WorkStream } from "./work-stream.tsx";
 import "./work.css";
@@ -19,6 +22,12 @@ const words = defineWords({
   search: ["Search in commands, paths, inputs and results", "搜索命令、路径、输入和结果"],
   group: ["By session", "按会话"],
   filters: ["Filters", "筛选"],
+  now: ["Now", "现在"],
+  band: {
+    needs: (count: string) => [`${count === "1" ? "1 needs" : `${count} need`} you`, `${count} 个等你处理`],
+    running: (count: string) => [`${count} running`, `${count} 个运行中`],
+    unknown: (count: string) => [`${count} unknown`, `${count} 个结果未知`],
+  },
   remove: (name: string) => [`Remove ${name}`, `移除 ${name}`],
 });
 
@@ -62,6 +71,7 @@ function WorkList() {
           {filter.count > 0 ? <span className="count">{filter.count}</span> : null}
         </button>
       </header>
+      <Band filter={filter} />
       <Chosen filter={filter} />
       <News actions={actions} />
       <div className="work-body" data-closed={!hasSide || undefined}>
@@ -74,6 +84,35 @@ function WorkList() {
       </div>
       {hasSheet ? <FacetsSheet filter={filter} onClose={closeSheet} /> : null}
     </div>
+  );
+}
+
+const MAX_RUNNING = 100;
+
+/** What a person must know now. Each is a filter. */
+function Band({ filter }: { filter: WorkFilter }) {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  const needs = usePending().data?.length ?? 0;
+  const running = useApi("calls", "list", [{ status: ["running"], limit: MAX_RUNNING }]).data;
+  const unknown = useFacets({}).data?.facets.find(({ name }) => name === "status")?.values;
+  const part = (name: "needs" | "running" | "unknown", count: number, states: readonly CallStatus[], more = "") => (
+    <button
+      className="button small"
+      data-part={name}
+      data-none={count === 0 || undefined}
+      aria-pressed={filter.isOnly(states)}
+      onClick={() => filter.only(states)}
+    >
+      {w.band[name](`${formatNumber(count, language)}${more}`)}
+    </button>
+  );
+  return (
+    <section className="row work-band" aria-label={w.now}>
+      {part("needs", needs, ["waiting", "pending"])}
+      {part("running", running?.items.length ?? 0, ["running"], running?.next === undefined ? "" : "+")}
+      {part("unknown", unknown?.find(({ value }) => value === "unknown")?.count ?? 0, ["unknown"])}
+    </section>
   );
 }
 
