@@ -75,13 +75,14 @@ function openFence(line, index) {
   return { line: index + 1, indent, code: [], isEnd, block };
 }
 
-/** A comment is skipped; `<!-- before: sh` is a block that readers do not see, with the marks of a block. */
+/** A comment is skipped. Commands in one are refused: readers do not see them, and the examples would not work for them. */
 function openComment(line, index) {
   const [, indent = "", words] = /^(\s*)<!--(.*)$/.exec(line) ?? [];
   if (words === undefined || words.includes("-->")) return undefined;
   const isEnd = (text) => text.includes("-->");
-  const [, info] = /^before: (sh\b.*)$/.exec(words.trim()) ?? [];
-  const block = info && { line: index + 2, column: indent.length, ...readInfo(info), isHidden: true };
+  const [, language] = /^(?:before|setup|run): ?(\w+)/.exec(words.trim()) ?? [];
+  const problem = "Readers do not see this set-up: show it in a block of its own";
+  const block = language && { line: index + 1, column: indent.length, language, problem };
   return { line: index + 1, indent, code: [], isEnd, block };
 }
 

@@ -82,12 +82,8 @@ class DocumentRun {
       if (this.#isStopped) break;
       if (block.problem !== undefined || block.exemption === "no-check") continue;
       if (block.needs !== undefined && !isInstalled(block.needs)) continue;
-      const next = blocks.slice(index + 1).find(({ isHidden }) => !isHidden);
-      await this.#runBlock(
-        block,
-        next?.output && !block.isHidden ? next : undefined,
-        blocks.slice(0, index).findLast(({ isHidden }) => !isHidden),
-      );
+      const next = blocks[index + 1];
+      await this.#runBlock(block, next?.output ? next : undefined, blocks[index - 1]);
     }
     for (const { terminal, block, isReady } of this.#background) {
       const { exitCode } = terminal;

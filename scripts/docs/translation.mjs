@@ -22,8 +22,8 @@ export function compareTranslation(documents) {
 }
 
 /** A comment may be translated, but `# exit 7` is for the runner, and output is what the program prints. */
-function withoutComments({ language, code, file, in: terminal, needs, background, output, exemption, isHidden }) {
-  const marks = [language, file, terminal, needs, background, output, exemption, isHidden].join(" ");
+function withoutComments({ language, code, file, in: terminal, needs, background, output, exemption }) {
+  const marks = [language, file, terminal, needs, background, output, exemption].join(" ");
   if (output) return `${marks}\n${code}`;
   const isScript = language === "ts" || language === "js";
   const comment = isScript ? /(?<=^|\s)\/\/.*$/gm : /(?<=^|\s)#(?!\s*exit \d).*$/gm;

@@ -34,6 +34,7 @@ export const GLOBAL_OPTIONS = {
   "no-server": { type: "flag", about: "Work in this process, even if a server of this workspace is running" },
   json: { type: "flag", about: "Print one JSON document" },
   jsonl: { type: "flag", about: "Print JSON, one item per line, as it arrives" },
+  ids: { type: "flag", about: "Print only the ids of a list, one per line" },
   verbose: { type: "flag", about: "Show ids, hashes and arguments in full" },
   quiet: { type: "flag", short: "q", about: "Print only data and errors" },
   "no-color": { type: "flag", about: "No colors, like NO_COLOR" },

@@ -21,18 +21,19 @@ describe("what is shown", () => {
   });
 
   test("goes to stdout as data and to stderr as talk, in the format that was asked for", () => {
-    const print = (format: "text" | "json" | "jsonl", quiet = false) => {
+    const print = (format: "text" | "json" | "jsonl", quiet = false, idsOnly = false) => {
       const written = { stdout: "", stderr: "" };
       const stream = (name: "stdout" | "stderr") => ({ write: (text: string) => (written[name] += text) });
       const terminal = { stdout: stream("stdout"), stderr: stream("stderr"), env: {} } as unknown as Terminal;
-      const output = createOutput(terminal, { format, quiet, colour: true });
-      output.list({ items: [1, 2] }, (items) => items.map((item) => `item ${item}`));
+      const output = createOutput(terminal, { format, quiet, idsOnly, colour: true });
+      output.list({ items: [{ id: "a" }, { name: "b" }] }, (items) => items.map((_item, at) => `item ${at + 1}`));
       output.info("talk");
       return written;
     };
     expect(print("text")).toEqual({ stdout: "item 1\nitem 2\n", stderr: "talk\n" });
-    expect(JSON.parse(print("json").stdout)).toEqual({ items: [1, 2] });
-    expect(print("jsonl", true)).toEqual({ stdout: "1\n2\n", stderr: "" });
+    expect(JSON.parse(print("json").stdout)).toEqual({ items: [{ id: "a" }, { name: "b" }] });
+    expect(print("jsonl", true)).toEqual({ stdout: '{"id":"a"}\n{"name":"b"}\n', stderr: "" });
+    expect(print("text", false, true)).toEqual({ stdout: "a\nb\n", stderr: "" });
   });
 
   test("stands in columns, wide characters counted, and the last one is cut to the terminal", () => {

@@ -20,7 +20,7 @@ export interface Output {
   readonly isVerbose: boolean;
   /** One document: JSON in both JSON formats, otherwise the lines of `show`. */
   data<T>(value: T, show: (value: T) => Iterable<string>): void;
-  /** A list. In `jsonl`: one line per item. */
+  /** A list. In `jsonl`: one line per item. With `--ids`: only their ids, or names where they have none. */
   list<T>(page: { items: readonly T[] }, show: (items: readonly T[]) => Iterable<string>): void;
   /** One item of a stream: a line of JSON in both JSON formats. */
   item<T>(value: T, show: (value: T) => Iterable<string>): void;
@@ -39,13 +39,16 @@ export interface Output {
 export interface OutputOptions {
   format: OutputFormat;
   quiet: boolean;
+  /** `--ids`. */
+  idsOnly?: boolean;
   colour: boolean;
   verbose?: boolean;
 }
 
 export function createOutput(terminal: Terminal, options: OutputOptions): Output {
   const { stdout, stderr, env } = terminal;
-  const { format, quiet, colour, verbose = false } = options;
+  const { format, colour, idsOnly = false, verbose = false } = options;
+  const quiet = options.quiet || idsOnly;
   const paint = colour ? painterOf(stdout, env) : plain;
   const paintStderr = colour ? painterOf(stderr, env) : plain;
   const lines = (shown: Iterable<string>): void => {
@@ -63,7 +66,7 @@ export function createOutput(terminal: Terminal, options: OutputOptions): Output
     isVerbose: verbose,
     data: (value, show) => (format === "text" ? lines(show(value)) : json(value, format === "json" ? 2 : undefined)),
     list(page, show) {
-      if (format === "text") lines(show(page.items));
+      if (format === "text") lines(idsOnly ? page.items.map(idOf) : show(page.items));
       else if (format === "json") json(page, 2);
       else for (const item of page.items) json(item);
     },
@@ -78,6 +81,11 @@ export function createOutput(terminal: Terminal, options: OutputOptions): Output
     },
     raw: (text) => void stdout.write(text),
   };
+}
+
+function idOf(item: unknown): string {
+  const { id, name } = item as { id?: unknown; name?: unknown };
+  return safeLine(String(id ?? name ?? ""));
 }
 
 export function painterOf(stream: TerminalOutput, env: Terminal["env"]): Paint {

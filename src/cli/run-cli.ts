@@ -111,9 +111,9 @@ async function runCommand(
   }
 }
 
-function outputOptions({ json, jsonl, quiet = false, verbose, ...more }: Partial<Globals>) {
+function outputOptions({ json, jsonl, ids, quiet = false, verbose, ...more }: Partial<Globals>) {
   const format: OutputFormat = jsonl ? "jsonl" : json ? "json" : "text";
-  return { format, quiet, verbose, colour: !more["no-color"] };
+  return { format, quiet, idsOnly: ids, verbose, colour: !more["no-color"] };
 }
 
 /** On stderr; one line of JSON for programs. */

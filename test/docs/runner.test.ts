@@ -37,7 +37,7 @@ test.runIf(isHere)("a document runs in one folder, its blocks in order", async (
     ...["```ts file=double.ts no-run: the next block imports it", "export const double = (n: number) => n * 2;", "```"],
     ...["```ts", 'import { double } from "./double.ts";', "console.log(double(21));", "```"],
     ...["```text output", "42", "```"],
-    ...["<!-- before: sh", "printf 'one\\n\\ntwo\\n' > a.txt", "-->"],
+    ...["```sh", "printf 'one\\n\\ntwo\\n' > a.txt", "```"],
     ...[
       "```sh",
       "NAME=Ann",
@@ -76,7 +76,7 @@ test.runIf(isHere)(
 
 test.runIf(isHere)("a program in the background has the folder and the variables of its terminal", async () => {
   const problems = await run(
-    ...["<!-- before: sh in=one", "mkdir sub && cd sub", "export NAME='A  nn'", "-->"],
+    ...["```sh in=one", "mkdir sub && cd sub", "export NAME='A  nn'", "```"],
     ...[
       "```sh background in=one",
       'echo "$NAME" in "$(basename "$PWD")"; cat',
@@ -156,9 +156,12 @@ test.runIf(isHere)("what fails is reported at its line, with its output", async 
 });
 
 test.runIf(isHere)("output that nothing printed, and what no output shows, are reported", async () => {
-  expect(
-    await run("```sh no-run: why", "echo x", "```", "<!-- before: sh", "true", "-->", "```text output", "x", "```"),
-  ).toEqual(["8 This output follows no block that runs"]);
+  expect(await run("```sh no-run: why", "echo x", "```", "```text output", "x", "```")).toEqual([
+    "5 This output follows no block that runs",
+  ]);
+  expect(await run("<!-- before: sh", "touch a", "-->")).toEqual([
+    "1 Readers do not see this set-up: show it in a block of its own",
+  ]);
   const warn = ["```js", 'console.error("careful"); console.log("done");', "```"];
   expect(await run(...warn)).toEqual(["2 It printed on stderr, and no output block shows it\ncareful"]);
   expect(await run(...warn, "```text output", "done", "```")).toEqual([
@@ -169,7 +172,7 @@ test.runIf(isHere)("output that nothing printed, and what no output shows, are r
 
 test.runIf(isHere)("a program in the background that fails later is reported", async () => {
   const program = (end: string) => ["```sh background", `echo ready; cat go; ${end}`, "```"];
-  const goOn = ["<!-- before: sh", "mkfifo go", "-->"];
+  const goOn = ["```sh", "mkfifo go", "```"];
   const wait = ["```sh", "echo end > go; while test ! -e gone; do sleep 0.05; done", "```"];
   expect(await run(...goOn, ...program("touch gone; exit 3"), ...wait)).toEqual([
     expect.stringMatching(/^5 `echo ready; .*` ended with 3\nready\nend$/),
@@ -300,6 +303,6 @@ test("the check reports types, links, names and forms at their lines", () => {
     expect.stringMatching(/^docs\/guides\/c\.md:1 There is no command "nothing"\./),
     expect.stringMatching(/^docs\/guides\/c\.md:1 There is no command "nothing"\./),
     expect.stringMatching(/^docs\/guides\/c\.md:4 There is no command "nothing"\./),
-    expect.stringMatching(/^docs\/guides\/c\.md:7 Readers must see `haft trust`/),
+    expect.stringMatching(/^docs\/guides\/c\.md:6 Readers do not see this set-up/),
   ]);
 });
