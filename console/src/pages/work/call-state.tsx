@@ -23,14 +23,13 @@ export function CallState({ call }: { call: Pick<CallInfo, "status" | "approvalI
   );
 }
 
-/** Why a call did not succeed, in a line. */
-export function useReason({ status, errorCode, display }: CallInfo): string | undefined {
+/** Why a call did not succeed, in a line: in words of this page, and as the tool said it, which is in English. */
+export function useReason({ status, errorCode, display }: CallInfo): { known?: string; said?: string } | undefined {
   const w = useWords(words);
   const { language } = useLanguage();
-  if (status === "unknown") return w.unknown;
+  if (status === "unknown") return { known: w.unknown };
   if (status !== "failed" && status !== "denied") return undefined;
   const known = language === "zh" && errorCode !== undefined ? ERROR_TEXTS_ZH[errorCode] : undefined;
-  // As the tool said it, without the words that the state says already.
-  const said = display?.replace(/^Permission denied: /, "");
-  return [known, said].filter(Boolean).join("：") || undefined;
+  // Without the words that the state says already.
+  return { known, said: display?.replace(/^Permission denied: /, "") };
 }

@@ -70,8 +70,8 @@ export const WorkRow = memo(function WorkRow(props: RowProps) {
         <span className="work-about">
           <VisibleText className="work-tool mono" text={call.toolName} />
           {reason === undefined ? null : (
-            <span className="work-reason cut" title={reason}>
-              <VisibleText text={reason} />
+            <span className="work-reason cut" title={[reason.known, reason.said].filter(Boolean).join(" ")}>
+              {reason.known} {reason.said === undefined ? null : <VisibleText lang="en" text={reason.said} />}
             </span>
           )}
         </span>
