@@ -1,5 +1,6 @@
 import type { Caller } from "../core/call.ts";
 import type { MaybePromise } from "../core/stage.ts";
+import { type GrantRows, MemoryGrantRows, settlementOf } from "./grants.ts";
 import { type DueJobs, type JobRows, MemoryJobRows } from "./job-rows.ts";
 import type { WholePreview } from "./shown-question.ts";
 import type { QueuedJob, StoredCall } from "./stored-call.ts";
@@ -22,7 +23,10 @@ export type RowChange = (row: StoredCall) => Partial<StoredCall> | undefined;
 /** An entry of the audit log about a change. Both are written in one transaction, or neither. */
 export interface ChangeEntry {
   /** Writes the entry if `apply` has changed something; resolves with what `apply` returned. */
-  commitWith(apply: (transaction: never) => Promise<boolean>, options?: { synced?: boolean }): Promise<boolean>;
+  commitWith(
+    apply: (transaction: never) => Promise<boolean>,
+    options?: { synced?: boolean; exclusive?: boolean },
+  ): Promise<boolean>;
 }
 
 export interface InsertOptions {
@@ -55,7 +59,8 @@ export interface WithChange {
 
 /**
  * Stores calls. Several processes may share one store: each method is atomic among all of them. Every implementation passes
- * `call-store.suite.ts`.
+ * `call-store.suite.ts`. What `charges` of a row say is counted in its grants in the same transaction; if a grant refuses a new
+ * charge, nothing is written and the method throws.
  */
 export interface CallStore {
   /** Of this process, as holder and owner. */
@@ -66,6 +71,7 @@ export interface CallStore {
   watch?(listener: () => void): () => void;
   /** Background calls. */
   readonly jobs: JobRows;
+  readonly grants: GrantRows;
   /** Calls the listener after each change that is made through this object. */
   onChange(listener: (id: string) => void): void;
   /** A digest of keys and fingerprints, which contain whole inputs. A store in memory needs none. */
@@ -80,6 +86,8 @@ export interface CallStore {
   change(id: string, transition: RowChange, together?: WithChange): MaybePromise<StoredCall | undefined>;
   /** Changes jobs in the transaction that finds them. Skips those that another process takes at the same moment. */
   takeDue(due: DueJobs, transition: RowChange): MaybePromise<StoredCall[]>;
+  /** The newest ended call with this id that has a charge of the grant. */
+  findCharged(callId: string, grant: string): MaybePromise<string | undefined>;
   /** For a call that did not happen and has no question. */
   remove(id: string): MaybePromise<void>;
   /** A number for each row that grows with each of its changes. */
@@ -126,8 +134,10 @@ export class MemoryCallStore implements CallStore {
   readonly processId = "this process";
   readonly pollMs = undefined;
   readonly jobs = new MemoryJobRows();
+  readonly grants = new MemoryGrantRows();
   readonly #listeners: ((id: string) => void)[] = [];
   readonly #capacity: number;
+  readonly #now: () => number;
   readonly #open = new Map<string, StoredCall>();
   readonly #openByKey = new Map<string, StoredCall>();
   readonly #versions = new Map<string, number>();
@@ -136,8 +146,9 @@ export class MemoryCallStore implements CallStore {
   #older = new Generation();
 
   /** Keeps at least `capacity` ended calls, at most twice as many. */
-  constructor(capacity = 1000) {
+  constructor(capacity = 1000, now = () => Date.now()) {
     this.#capacity = capacity;
+    this.#now = now;
   }
 
   digest(text: string): string {
@@ -154,6 +165,7 @@ export class MemoryCallStore implements CallStore {
     const full = limits && countFull(row, this.#open.values(), limits);
     if (full !== undefined) return { outcome: "full", open: full };
     if (row.job) row = { ...row, job: this.#numbered(row.job) };
+    this.#settle(undefined, row);
     const own = row.question || row.job ? copyData(row) : row;
     this.#put(own);
     if (own.job) this.jobs.changed(own, undefined);
@@ -180,6 +192,7 @@ export class MemoryCallStore implements CallStore {
     const changes = row && transition(row);
     if (!changes) return undefined;
     const own = changes.job ? { ...changes, job: this.#numbered(changes.job) } : changes;
+    this.#settle(row, { charges: row.charges, ...changes });
     const changed = { ...row, ...copyData(own) };
     this.#drop(row);
     this.#put(changed);
@@ -198,9 +211,16 @@ export class MemoryCallStore implements CallStore {
     return job.seq === 0 ? { ...job, seq: this.jobs.nextSeq() } : job;
   }
 
+  findCharged(callId: string, grant: string): string | undefined {
+    const ended = [...this.#older.byId.values(), ...this.#ended.byId.values()];
+    return ended.findLast((row) => row.callId === callId && row.charges?.some((charge) => charge.grant === grant))?.id;
+  }
+
   remove(id: string): void {
     const row = this.#open.get(id);
-    if (row) this.#drop(row);
+    if (!row) return;
+    this.#settle(row, {});
+    this.#drop(row);
   }
 
   versions(ids: readonly string[]): ReadonlyMap<string, number> {
@@ -250,6 +270,11 @@ export class MemoryCallStore implements CallStore {
 
   prune(): void {
     // Bounded by its capacity.
+  }
+
+  #settle(before: Pick<StoredCall, "charges"> | undefined, { charges }: Pick<StoredCall, "charges">): void {
+    const settlement = settlementOf(before?.charges, charges);
+    if (settlement) this.grants.settle(settlement, this.#now());
   }
 
   #put(row: StoredCall): void {

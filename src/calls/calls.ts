@@ -18,12 +18,12 @@ import {
   type QuestionQuery,
   type WithChange,
 } from "./call-store.ts";
+import { type Charge, chargesOf } from "./grants.ts";
 import { redacted } from "./redact-ended.ts";
 import type { QuestionDraft, WholePreview } from "./shown-question.ts";
 import { replacedResult } from "./stored-result.ts";
 import {
   approve,
-  type CallOutcome,
   type CallState,
   cancel,
   change,
@@ -31,8 +31,10 @@ import {
   claimAgain,
   deny,
   end,
+  type EndedCall,
   expire,
   giveBack,
+  giveBackCharges,
   hold,
   lose,
   type Question,
@@ -276,26 +278,23 @@ export class Calls {
     return this.#change(row.id, start, { synced: !isReadOnly });
   }
 
-  /** Starts a call that needs no approval: inserts its row. */
+  /** Starts a call that needs no approval: inserts its row, and takes from its grants. */
   begin(call: Call, key: string, entry?: ChangeEntry): MaybePromise<InsertedCall> {
     const row = this.#newRow(call, key, "running");
     row.owner = this.#store.processId;
     row.epoch = 1;
     row.begunAt = row.createdAt;
+    row.charges = chargesOf(call);
     return this.#store.insert(row, { entry, synced: !toolOf(call).isReadOnly });
   }
 
   /** Starts a call again that may run twice, if its outcome is unknown. */
-  async restart(row: StoredCall): Promise<StoredCall | undefined> {
-    return this.#change(row.id, restart(this.#store.processId), { synced: true });
+  async restart(row: StoredCall, charges?: readonly Charge[]): Promise<StoredCall | undefined> {
+    return this.#change(row.id, restart(this.#store.processId, charges), { synced: true });
   }
 
   /** Ends a call that this process started. If that cannot be written now, it is written later, without the entry. */
-  end(
-    row: StoredCall,
-    ended: { outcome: CallOutcome; result: ToolResult; releasesKey: boolean },
-    entry?: ChangeEntry,
-  ): MaybePromise<StoredCall | undefined> {
+  end(row: StoredCall, ended: EndedCall, entry?: ChangeEntry): MaybePromise<StoredCall | undefined> {
     const transition = end(this.#store.processId, row.epoch, { ...ended, result: this.#timed(ended.result) });
     return this.#changeSurely(row.id, transition, entry);
   }
@@ -349,12 +348,12 @@ export class Calls {
    * Starts the call of a job that a worker of this process took; undefined if it may not start. If the store is lost meanwhile,
    * nobody knows whether the start was written: waits until it is, unless `isStopped`.
    */
-  async claimJob(jobId: string, { isReadOnly }: AnyTool, isStopped: () => boolean): Promise<StoredCall | undefined> {
-    const written = { synced: !isReadOnly };
+  async claimJob(jobId: string, call: Call, isStopped: () => boolean): Promise<StoredCall | undefined> {
+    const written = { synced: !toolOf(call).isReadOnly };
     const row = await this.#store.jobs.getToChange(jobId);
     if (!row) return undefined;
     const { processId } = this.#store;
-    const start = claim(processId, (now) => this.#isExpired(now));
+    const start = claim(processId, (now) => this.#isExpired(now), undefined, chargesOf(call));
     try {
       await this.#denying.get(row.id);
       return await this.#change(row.id, start, written);
@@ -371,6 +370,15 @@ export class Calls {
         }
       }
     }
+  }
+
+  /**
+   * Gives back what a call took from a grant: a person knows that it did nothing. Of several calls with the id, the newest.
+   * False if there is none with such a charge.
+   */
+  async giveBackCharge(callId: string, grant: string): Promise<boolean> {
+    const id = await this.#store.findCharged(callId, grant);
+    return id !== undefined && (await this.#change(id, giveBackCharges(grant))) !== undefined;
   }
 
   /** A job of this process that started is tried again, perhaps by another worker. */
@@ -643,6 +651,7 @@ export class Calls {
       lost: 0,
       deadline: undefined,
       repeatable: tool.idempotent,
+      charges: undefined,
       note: undefined,
       result: undefined,
       createdAt: this.#clock.now(),

@@ -4,6 +4,7 @@ import type { UserAnswer, UserQuestion } from "../core/questions/user-question.t
 import type { Update } from "../core/events.ts";
 import type { PendingResult, ToolResult } from "../core/result.ts";
 import type { Preview } from "../core/tool.ts";
+import { type Charge, markCharges, withCharges } from "./grants.ts";
 
 /** How a background call is queued: the part of its row that only jobs have. */
 export interface QueuedJob {
@@ -142,6 +143,8 @@ export interface StoredCall {
   deadline?: number;
   /** Whether it may safely run again. */
   repeatable: boolean;
+  /** What it took from grants when it was started. */
+  charges?: readonly Charge[];
   /** Why it did not run, if it did not. */
   note?: string;
   result?: ToolResult;
@@ -170,10 +173,13 @@ function withoutRun(
   now: number,
   { note, ownStarts = 0 }: { note?: string; ownStarts?: number } = {},
 ): Partial<StoredCall> {
-  if (row.epoch > ownStarts) return { state: "ended", outcome: "unknown", endedAt: now, note };
+  if (row.epoch > ownStarts) {
+    const charges = markCharges(row.charges, true);
+    return { state: "ended", outcome: "unknown", endedAt: now, note, charges };
+  }
   // The call did not happen: its id may be used again. A denial stays.
   const key = outcome === "denied" ? row.key : undefined;
-  return { state: "ended", outcome, endedAt: now, note, key };
+  return { state: "ended", outcome, endedAt: now, note, key, charges: undefined };
 }
 
 /** It was cancelled and reports so, unless an earlier start may have done something. */
@@ -211,11 +217,13 @@ export function deny(answer: Answer, isExpired: IsExpired): Transition {
   };
 }
 
-export function claim(me: string, isExpired: IsExpired, deadHolder?: string): Transition {
+/** `charges`: what the start takes from grants. A row that has such charges already takes them once. */
+export function claim(me: string, isExpired: IsExpired, deadHolder?: string, charges?: readonly Charge[]): Transition {
   return (row, now) => {
     if (row.state !== "approved" || isExpired(row) || !mayClaim(row, me, now, deadHolder)) return undefined;
     if (row.job && (row.holder !== me || row.job.cancel)) return undefined;
-    return { state: "running", owner: me, epoch: row.epoch + 1, begunAt: now, holder: undefined, result: undefined };
+    const started = { owner: me, epoch: row.epoch + 1, begunAt: now, holder: undefined, result: undefined };
+    return { ...started, state: "running", charges: withCharges(row.charges, charges) };
   };
 }
 
@@ -225,17 +233,31 @@ export function claimAgain(me: string, epoch: number, again: Transition): Transi
 }
 
 /** Also replaces `unknown` by the outcome, if the same start reports it late. */
-export function end(
-  me: string,
-  epoch: number,
-  { outcome, result, releasesKey }: { outcome: CallOutcome; result: ToolResult; releasesKey: boolean },
-): Transition {
+export function end(me: string, epoch: number, { outcome, result, releasesKey, began = true }: EndedCall): Transition {
   return (row, now) => {
     const isOpen = row.state === "running" || (row.state === "ended" && row.outcome === "unknown");
     if (!isOpen || row.owner !== me || row.epoch !== epoch) return undefined;
     // This start did nothing. An earlier one may have.
     if (outcome === "cancelled") return notRun(row, result, now, 1);
-    return { state: "ended", outcome, result, endedAt: now, key: releasesKey ? undefined : row.key };
+    const charges = began || epoch > 1 ? markCharges(row.charges, outcome === "unknown") : undefined;
+    return { state: "ended", outcome, result, endedAt: now, key: releasesKey ? undefined : row.key, charges };
+  };
+}
+
+/** How a start of a call ended. */
+export interface EndedCall {
+  outcome: CallOutcome;
+  result: ToolResult;
+  releasesKey: boolean;
+  /** False if the tool's code was not started: then nothing was used of the grants. Default: true. */
+  began?: boolean;
+}
+
+/** A person found out what became of a call with an unknown outcome: nothing, so its grants get back what it took. */
+export function giveBackCharges(grant: string): Transition {
+  return ({ state, charges }) => {
+    if (state !== "ended" || !charges?.some((each) => each.grant === grant)) return undefined;
+    return { charges: charges.filter((each) => each.grant !== grant) };
   };
 }
 
@@ -244,7 +266,8 @@ export function giveBack(me: string, epoch: number, result?: ToolResult): Transi
   return (row, now) => {
     if (!isRunBy(row, me, epoch)) return undefined;
     const deadline = Math.max(row.deadline ?? 0, now + MIN_USE_MS);
-    return { state: "approved", owner: undefined, epoch: epoch - 1, begunAt: undefined, deadline, result };
+    const charges = epoch > 1 ? row.charges : undefined;
+    return { state: "approved", owner: undefined, epoch: epoch - 1, begunAt: undefined, deadline, result, charges };
   };
 }
 
@@ -253,7 +276,8 @@ export function enqueue(me: string, epoch: number, queued: { request: CallData; 
   return (row) => {
     if (!isRunBy(row, me, epoch)) return undefined;
     const waits = { state: "approved", owner: undefined, epoch: epoch - 1, begunAt: undefined } as const;
-    return { ...waits, ...UNHELD, ...queued, deadline: undefined };
+    const charges = epoch > 1 ? row.charges : undefined;
+    return { ...waits, ...UNHELD, ...queued, deadline: undefined, charges };
   };
 }
 
@@ -290,7 +314,8 @@ export function requeue(me: string, { start, inMs, counts }: RequeuedJob): Trans
     const ownStarts = start && !start.began ? 1 : 0;
     if (job.cancel) return withoutRun(row, "cancelled", now, { note: job.cancel.reason, ownStarts });
     const queued = { ...job, runAt: now + inMs, attempt: counts ? job.attempt : job.attempt - 1 };
-    return { ...UNHELD, state: "approved", owner: undefined, epoch: epoch - ownStarts, job: queued };
+    const charges = epoch > ownStarts ? row.charges : undefined;
+    return { ...UNHELD, state: "approved", owner: undefined, epoch: epoch - ownStarts, job: queued, charges };
   };
 }
 
@@ -396,16 +421,18 @@ export function lose(deadOwner: string): Transition {
     if (canRunAgain && row.question) {
       return { ...UNHELD, state: "approved", lost: row.lost + 1, deadline: now + MIN_USE_MS };
     }
-    return { state: "ended", outcome: "unknown", endedAt: now, result: undefined };
+    const charges = markCharges(row.charges, true);
+    return { state: "ended", outcome: "unknown", endedAt: now, result: undefined, charges };
   };
 }
 
 /** Starts a call again whose outcome is unknown. For calls that may run twice. */
-export function restart(me: string): Transition {
+export function restart(me: string, charges?: readonly Charge[]): Transition {
   return (row, now) => {
     if (row.state !== "ended" || row.outcome !== "unknown") return undefined;
     const started = { outcome: undefined, result: undefined, endedAt: undefined, owner: me, epoch: row.epoch + 1 };
-    return { ...started, state: "running", begunAt: now };
+    const charged = withCharges(markCharges(row.charges, false), charges);
+    return { ...started, state: "running", begunAt: now, charges: charged };
   };
 }
 

@@ -126,6 +126,8 @@ export const Verdict = named(
     /** The file or layer of the rule. */
     origin: z.string().optional(),
     approvalId: z.string().optional(),
+    /** The grants that permit it. */
+    grants: z.array(z.string()).readonly().optional(),
   }),
 );
 export type Verdict = z.infer<typeof Verdict>;

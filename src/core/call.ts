@@ -51,6 +51,8 @@ export interface Verdict {
   origin?: string;
   /** The approval that a person answered or has to answer. */
   approvalId?: string;
+  /** The grants that permit it. They are charged when the call is started. */
+  grants?: readonly string[];
 }
 
 /** Options that are stored with a call that runs later or elsewhere. Plain JSON. */

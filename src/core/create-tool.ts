@@ -27,6 +27,7 @@ import {
   type TaintLabel,
   type Tool,
   type ToolBody,
+  type ToolAmount,
   type ToolCache,
   type ToolContext,
   type ToolDescription,
@@ -111,6 +112,7 @@ export function createTool<
     idempotent: config.idempotent ?? (config.annotations?.idempotentHint || kind === ToolKind.ReadOnly),
     origin: { ...origin },
     builtIn: config.builtIn,
+    amount: config.amount,
     convertInput: config.convertInput,
     redirect: config.redirect,
     locks: config.locks,
@@ -214,6 +216,7 @@ export const CONFIG_KEYS = keysOf<ToolConfig<SchemaSource, SchemaSource, unknown
   idempotent: true,
   origin: true,
   builtIn: true,
+  amount: true,
   locks: true,
   signature: true,
   rule: true,
@@ -502,6 +505,8 @@ export interface ToolConfig<P extends SchemaSource, O extends SchemaSource, R, C
   origin?: ToolOrigin;
   /** Only for the tools of Haft itself: makes the origin `builtin`. */
   builtIn?: BuiltInFacts;
+  /** The parameter that budgets sum up: `{ parameter: "amount", unit: "EUR" }`. A decimal as text counts too. */
+  amount?: ToolAmount;
   /** The resources that a call uses; two calls that share one never overlap. */
   locks?(input: InferOutput<P>): MaybePromise<readonly string[]>;
   /**

@@ -164,8 +164,9 @@ export function findDialect(tool: AnyTool, calledAs: string, sent: Iterable<stri
 
 /** A tool's whole definition except its code, for hashes. */
 function definitionParts(tool: AnyTool): readonly unknown[] {
-  const { name, version, kind, origin, labels, mode, aliases, dependsOn } = tool;
-  return [declarationOf(tool), name, version, kind, origin, labels, mode, aliases, dependsOn];
+  const { name, version, kind, origin, labels, mode, aliases, dependsOn, amount } = tool;
+  const parts = [declarationOf(tool), name, version, kind, origin, labels, mode, aliases, dependsOn];
+  return amount ? [...parts, amount] : parts;
 }
 
 const hashes = new WeakMap<AnyTool, string>();

@@ -129,6 +129,13 @@ export interface BuiltInFacts {
   knownInRules?: readonly string[];
 }
 
+/** The parameter of a tool that budgets sum up, with points between the names of nested ones: `order.total`. */
+export interface ToolAmount {
+  parameter: string;
+  /** `EUR`, `tokens`; or the parameter that has it. */
+  unit: string | { parameter: string };
+}
+
 /** What a call may bring into a session or send out of it; policy combines them. */
 export type TaintLabel = "untrusted_input" | "sensitive_data" | "outside_effect";
 
@@ -180,6 +187,8 @@ export interface Tool<Input = unknown, Details = unknown, Raw = Input, Host = un
   readonly origin: ToolOrigin;
   /** Only of a built-in tool. */
   readonly builtIn?: BuiltInFacts;
+  /** What budgets of grants and limits sum up. */
+  readonly amount?: ToolAmount;
 
   /**
    * Replaces parameters of other clients by the tool's own, in the input itself, before validation. `calledAs` is the name

@@ -23,6 +23,8 @@ export type AuditKind =
   | "approval_answered"
   | "rule_added"
   | "rule_removed"
+  /** A grant was given, extended, used up, revoked or has expired: `data.change`. */
+  | "grant"
   | "undo"
   | "config_changed"
   | "trust"
@@ -44,6 +46,7 @@ export const AUDIT_KINDS = [
   "approval_answered",
   "rule_added",
   "rule_removed",
+  "grant",
   "undo",
   "config_changed",
   "trust",

@@ -1,5 +1,6 @@
 import type { ChangeEntry } from "../calls/call-store.ts";
 import { type Calls, callKey, keyConflict } from "../calls/calls.ts";
+import { chargesOf } from "../calls/grants.ts";
 import { cancelledJob } from "../calls/job.ts";
 import type { StoredCall } from "../calls/stored-call.ts";
 import { outcomeOf, refusalOf, storedResult } from "../calls/stored-result.ts";
@@ -269,7 +270,8 @@ class ClaimStage implements Stage {
 
   /** Writes the record before the effect. A result if the same call was made before, or is being made. */
   begin(call: Call): MaybePromise<ToolResult | undefined | void> {
-    const key = StartedCall.of(call) ? undefined : keyOf(call);
+    // What takes from a grant needs a row, so that it takes once.
+    const key = StartedCall.of(call) ? undefined : (keyOf(call) ?? chargedKeyOf(call));
     return key === undefined ? this.#log.begun(call) : this.#begin(call, key);
   }
 
@@ -333,7 +335,7 @@ class ClaimStage implements Stage {
   async #claimJob(call: Call, jobId: string): Promise<ToolResult | undefined> {
     // A read-only call runs even if its start cannot be written.
     const isStopped = (): boolean => call.aborted !== undefined || toolOf(call).isReadOnly;
-    const claimed = await this.#calls.claimJob(jobId, toolOf(call), isStopped);
+    const claimed = await this.#calls.claimJob(jobId, call, isStopped);
     if (claimed) return this.#start(call, claimed);
     const now = await this.#calls.job(jobId);
     if (now?.state === "ended") return repeatResult(call, storedResult(now), "replay");
@@ -377,7 +379,7 @@ class ClaimStage implements Stage {
     }
     const known = endedResult(call, row);
     if (known) return known;
-    const restarted = await this.#calls.restart(row);
+    const restarted = await this.#calls.restart(row, chargesOf(call));
     return restarted ? this.#start(call, restarted) : this.#begin(call, key);
   }
 
@@ -396,7 +398,8 @@ class ClaimStage implements Stage {
   #endJob(call: Call, started: Started, result: ToolResult, entry: ChangeEntry | undefined): MaybePromise<unknown> {
     const { row } = started;
     const plan = call.secondPass?.again?.(call, result);
-    const ended = { outcome: outcomeOf(result), result, releasesKey: !isFinal(call, result) };
+    const releasesKey = !isFinal(call, result);
+    const ended = { outcome: outcomeOf(result), result, releasesKey, began: call.began };
     if (!plan) return this.#calls.end(row, ended, entry);
     const { epoch, begunAt } = row;
     const requeue = () => this.#calls.requeue(row, { ...plan, start: { epoch, began: call.began, begunAt } });
@@ -417,7 +420,8 @@ export function endAsked(
   // Another process runs it. After another failure that passes, the next call with this id does.
   const isPassing = result.status === "failed" && result.error.retryable;
   if (isPassing && !call.began) return calls.giveBack(row, isStopped(result) ? undefined : result);
-  return calls.end(row, { outcome: outcomeOf(result), result, releasesKey: !isFinal(call, result) }, entry);
+  const ended = { outcome: outcomeOf(result), result, releasesKey: !isFinal(call, result), began: call.began };
+  return calls.end(row, ended, entry);
 }
 
 function isJob(call: Call): call is Call & { secondPass: SecondPass } {
@@ -482,6 +486,10 @@ function isReadOnly({ parent }: Call, tool: AnyTool | undefined): boolean {
 function keyOf(call: Call): string | undefined {
   if (isReadOnly(call, call.tool)) return undefined;
   return call.idempotencyKey === undefined ? undefined : callKey(call.caller, call.idempotencyKey);
+}
+
+function chargedKeyOf(call: Call): string | undefined {
+  return call.verdict?.grants ? callKey(call.caller, call.stepKey) : undefined;
 }
 
 /** A pending call has not happened. One that failed for a passing reason may be made again if that does no harm. */

@@ -104,8 +104,12 @@ export function writeAhead(begin: (call: Call) => MaybePromise<ToolResult | unde
 
 /** A read-only call runs even if it cannot be recorded; the result says so. */
 function unwritten(call: Call, cause: unknown): ToolResult | undefined {
-  const { code, message: why } = toFailure(cause);
-  if (toolOf(call).isReadOnly) {
+  const failure = toFailure(cause);
+  const { code, message: why } = failure;
+  const { grants } = call.verdict ?? {};
+  // A grant that does not count any more: the call is not permitted.
+  if (grants && code === "conflict") return failed(call, failure);
+  if (toolOf(call).isReadOnly && !grants) {
     note(call, "unrecorded", why);
     return undefined;
   }
@@ -123,7 +127,7 @@ const STORE_FAILURES: ReadonlySet<string> = new Set(["io_error", "unavailable"])
  */
 export function passIfUnwritten(stage: Stage): Stage {
   const pass = (call: Call, cause: unknown): undefined => {
-    if (!toolOf(call).isReadOnly || !STORE_FAILURES.has(toFailure(cause).code)) throw cause;
+    if (!toolOf(call).isReadOnly || call.verdict?.grants || !STORE_FAILURES.has(toFailure(cause).code)) throw cause;
     note(call, "unrecorded", toFailure(cause).message);
   };
   return {

@@ -13,6 +13,7 @@ import {
   type RowChange,
   type WithChange,
 } from "../calls/call-store.ts";
+import { type Charge, type Grant, settlementOf } from "../calls/grants.ts";
 import { jobNewsOf } from "../calls/job.ts";
 import type { DueJobs } from "../calls/job-rows.ts";
 import type { WholePreview } from "../calls/shown-question.ts";
@@ -24,6 +25,7 @@ import type { AuditFact } from "../gate/audit-log.ts";
 import type { SqlRunner, SqlTransaction, SqlValue } from "./database.ts";
 import type { GroupTransaction } from "./group-writer.ts";
 import { failPoint } from "./fail-point.ts";
+import { GRANT_TABLES, SqlGrantRows } from "./grants.ts";
 import { type JobLimits, SqlJobRows } from "./jobs.ts";
 import {
   addedIn,
@@ -84,6 +86,7 @@ export const calls = table("calls", {
   /** The number of its last change, and who made it: others find changes by it. */
   jobChange: addedIn(2, optional(integer())),
   changedBy: addedIn(2, optional(text())),
+  charges: addedIn(5, optional(json<readonly Charge[]>())),
 });
 
 /** What open questions do not show. Apart: lists of questions do not read it. */
@@ -120,6 +123,7 @@ export const callsModule: StoreModule<SqlCalls> = {
         "CREATE INDEX calls_waiting ON calls (created_at, id) WHERE question IS NOT NULL AND state = 'waiting'",
         "CREATE INDEX calls_waiting_of ON calls (caller_user, user_session) WHERE question IS NOT NULL AND state = 'waiting'",
       ],
+      [...calls.addColumns(5), ...GRANT_TABLES],
     ],
   },
   open: callsIn,
@@ -157,6 +161,7 @@ export class SqlCalls implements CallStore {
   readonly processId: string;
   readonly pollMs: number;
   readonly jobs: SqlJobRows;
+  readonly grants: SqlGrantRows;
   readonly #context: StoreContext;
   readonly #listeners: ((id: string) => void)[] = [];
   readonly #redact: (value: unknown) => unknown;
@@ -173,6 +178,7 @@ export class SqlCalls implements CallStore {
 
   constructor(context: StoreContext, limits?: Partial<JobLimits>) {
     this.#context = context;
+    this.grants = new SqlGrantRows(context);
     const access = {
       read: (where: string, values: readonly SqlValue[]) => readCalls(context.database, where, values),
       readToChange: async (where: string, values: readonly SqlValue[]) => {
@@ -280,9 +286,23 @@ export class SqlCalls implements CallStore {
     return written.map(([read, changed]) => this.#afterChange(read, changed));
   }
 
+  async findCharged(callId: string, grant: string): Promise<string | undefined> {
+    const where = "WHERE call_id = ? AND charges IS NOT NULL AND state = 'ended' ORDER BY created_at DESC";
+    const rows = await calls.select(this.#context.database, ["id", "charges"], where, [calls.toSql("callId", callId)]);
+    return rows.find(({ charges }) => charges?.some((charge) => charge.grant === grant))?.id;
+  }
+
   async remove(id: string): Promise<void> {
+    const { charges } = this.#own.get(id)?.call ?? {};
     this.#disown(id);
-    await this.#context.database.run("DELETE FROM calls WHERE id = ? AND question IS NULL AND state <> 'ended'", [id]);
+    const removed = [id] as const;
+    const sql = "DELETE FROM calls WHERE id = ? AND question IS NULL AND state <> 'ended'";
+    const settlement = settlementOf(charges, undefined);
+    if (!settlement) return void (await this.#context.database.run(sql, removed));
+    const removeCharged = async (tx: GroupTransaction): Promise<void> => {
+      if ((await tx.run(sql, removed)).changes > 0) await this.grants.settle(tx, settlement);
+    };
+    await this.#context.writer.write(removeCharged);
   }
 
   async versions(ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
@@ -378,13 +398,20 @@ export class SqlCalls implements CallStore {
   }
 
   async #insertKeyed(row: StoredCall, entry: ChangeEntry | undefined, synced = false): Promise<InsertedCall> {
-    const insert = async (tx: SqlRunner): Promise<boolean> =>
-      (await calls.insert(tx, toRow(row, 1), "ON CONFLICT DO NOTHING")).changes === 1;
+    const settlement = settlementOf(undefined, row.charges);
+    let usedUp: Grant[] = [];
+    const insert = async (tx: GroupTransaction): Promise<boolean> => {
+      const { changes } = await calls.insert(tx, toRow(row, 1), "ON CONFLICT DO NOTHING");
+      if (changes === 1 && settlement) usedUp = await this.grants.settle(tx, settlement);
+      return changes === 1;
+    };
+    const exclusive = settlement !== undefined;
     for (;;) {
       const isInserted = entry
-        ? await entry.commitWith((tx: GroupTransaction) => insert(tx), { synced })
-        : await this.#context.writer.write(insert, { appends: false, synced });
+        ? await entry.commitWith((tx: GroupTransaction) => insert(tx), { synced, exclusive })
+        : await this.#context.writer.write(insert, { appends: exclusive, synced });
       if (isInserted) {
+        this.grants.announce(usedUp);
         this.#own.set(row.id, { call: row, version: 1 });
         failPoint("begun");
         return { outcome: "inserted", row };
@@ -431,9 +458,12 @@ export class SqlCalls implements CallStore {
   async #update(read: ReadCall, changed: CallRow, { next, entry, synced = false }: WithChange): Promise<boolean> {
     const isDecided = isDecision(read.call, changed);
     const unnumbered = changed.job?.seq === 0 ? changed.job : undefined;
+    const settlement = settlementOf(read.call.charges, changed.charges);
+    let usedUp: Grant[] = [];
     const writeAll = async (tx: GroupTransaction): Promise<boolean> => {
       if (unnumbered) changed.job = { ...unnumbered, seq: (await this.jobs.nextNumber(tx)).seq };
       if (!(await this.#write(tx, read, changed))) return false;
+      if (settlement) usedUp = await this.grants.settle(tx, settlement);
       if (isDecided) this.#audit(tx, { kind: "approval_answered", ...factsOf(changed) });
       if (next && isReplaced(read.call, changed)) {
         // Otherwise the job would be gone: its first row is none any more.
@@ -442,13 +472,18 @@ export class SqlCalls implements CallStore {
       }
       return true;
     };
-    if (entry) return entry.commitWith((tx: GroupTransaction) => writeAll(tx), { synced });
-    const appends = isDecided || (next !== undefined && !next.job);
+    const exclusive = settlement !== undefined;
+    const announced = (isWritten: boolean): boolean => {
+      if (isWritten) this.grants.announce(usedUp);
+      return isWritten;
+    };
+    if (entry) return entry.commitWith((tx: GroupTransaction) => writeAll(tx), { synced, exclusive }).then(announced);
+    const appends = exclusive || isDecided || (next !== undefined && !next.job);
     // The job is taken, and its call not started.
     const relaxed = !appends && !next && changed.state === "approved" && changed.holder === this.processId;
     const quiet = relaxed || (!next && !!changed.job && changed.state === "running" && !changed.job.cancel);
-    const options = { synced: synced || isDecided, appends, exclusive: false, relaxed, quiet };
-    return this.#context.writer.write(writeAll, options);
+    const options = { synced: synced || isDecided, appends, exclusive, relaxed, quiet };
+    return this.#context.writer.write(writeAll, options).then(announced);
   }
 
   /** False if another process has changed the row since it was read. */
@@ -610,6 +645,7 @@ function toCall(row: CallRow): ReadCall {
     answeredAt: row.answeredAt,
     begunAt: row.begunAt,
     endedAt: row.endedAt,
+    charges: row.charges,
     // Without the rest of the job nobody knows whether it may still run.
     request: row.job ? row.request : undefined,
     job: job && progress ? { ...job, progress } : job,
@@ -671,6 +707,7 @@ export function toRow(call: StoredCall, version: number) {
     jobSession: job && JSON.stringify(session),
     priority: job?.priority,
     runAt: job?.runAt,
+    charges: call.charges,
   };
 }
 

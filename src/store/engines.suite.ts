@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe } from "vitest";
 import { describeCallStore } from "../calls/call-store.suite.ts";
+import { describeGrants } from "../calls/grants.suite.ts";
 import { programStoreSuite } from "../code/program-store.suite.ts";
 import { describeAuditLog } from "../gate/audit-log.suite.ts";
 import { describeTaintStore } from "../gate/permit/taint-store.suite.ts";
@@ -32,6 +33,7 @@ export const ENGINE_SUITES: Readonly<Record<string, (engine: EngineUnderTest) =>
     let location: Promise<StoreLocation> | undefined;
     const open = async () => engine.openStore(await (location ??= engine.createLocation()));
     describeCallStore("the store", async () => (await open()).calls);
+    describeGrants("the store", async () => (await open()).calls);
   },
   artifacts: (engine) => describeArtifactStore("the store", async () => (await engine.openStore()).artifacts),
   audit: (engine) => describeAuditLog("the store", async () => (await engine.openStore()).audit),

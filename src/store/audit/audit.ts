@@ -154,13 +154,12 @@ export class SqlAuditLog implements AuditLog {
     const timed = isLate ? result : this.#timed(call, result);
     const recorded = this.#recorded.get(call);
     return {
-      commitWith: async (apply) => {
+      commitWith: async (apply, options) => {
         const { waiting } = recorded ?? {};
         // The entry that follows has everything.
         if (waiting) replace(waiting, { draft: () => undefined });
-        const isWritten = await this.#commitWith(apply, () =>
-          isLate ? this.#correction(call, timed) : this.#end(call, timed),
-        );
+        const end = (): AuditWrite => (isLate ? this.#correction(call, timed) : this.#end(call, timed));
+        const isWritten = await this.#commitWith(apply, end, { exclusive: options?.exclusive ?? false });
         if (recorded && isWritten && isLate) recorded.isCorrectionWritten = true;
         else if (recorded && isWritten) recorded.isEndWritten = true;
         return isWritten;
@@ -176,21 +175,25 @@ export class SqlAuditLog implements AuditLog {
   #commitWith(
     apply: (tx: never) => Promise<boolean>,
     entry: () => AuditWrite,
-    options?: { synced?: boolean },
+    options?: { synced?: boolean; exclusive?: boolean },
   ): Promise<boolean> {
     const write = async (tx: GroupTransaction): Promise<boolean> => {
       const isApplied = await apply(tx as never);
       if (isApplied) tx.append(entry());
       return isApplied;
     };
-    return this.#writer.write(write, { ...options, exclusive: false });
+    return this.#writer.write(write, { exclusive: false, ...options });
   }
 
   #newRecord(): Recorded {
     return { seq: undefined, waiting: undefined, isEndWritten: false, isCorrectionWritten: false };
   }
 
-  async #begin(call: Call, apply: (tx: never) => Promise<boolean>, options?: { synced?: boolean }): Promise<boolean> {
+  async #begin(
+    call: Call,
+    apply: (tx: never) => Promise<boolean>,
+    options?: { synced?: boolean; exclusive?: boolean },
+  ): Promise<boolean> {
     const recorded = this.#newRecord();
     const draft = this.#writer.draft(describeBegun(call, this.#redact));
     const isWritten = await this.#commitWith(apply, () => ({ opens: recorded, draft: () => draft }), options);
