@@ -13,6 +13,7 @@ import type { AgentToolkit } from "./core/toolkit.ts";
 import type { Approvals } from "./calls/approvals.ts";
 import type { CallStore } from "./calls/call-store.ts";
 import type { CallsOptions } from "./calls/calls.ts";
+import type { GrantCaps } from "./calls/grants.ts";
 import type { JobQueue } from "./calls/job-queue.ts";
 import type { CodeRunnerOptions } from "./code/code-runner.ts";
 import type { CallLog } from "./gate/audit-log.ts";
@@ -75,6 +76,8 @@ export interface HaftOptions {
   approvalWaitMs?: number;
   /** How long questions can be answered, how many may be pending, and how long results are kept for repeated call ids. */
   approvals?: Omit<CallsOptions, "clock" | "store"> & { maxShownBytes?: number };
+  /** The most that a grant may have: minutes, uses, and the sum of a unit. More is an error. */
+  grants?: GrantCaps;
   /** Where calls are kept that wait for a person or have an idempotency key. Default: in memory. */
   calls?: CallStore;
   /** Registers `run_code`: where programs that wait are kept, and what they may use. */

@@ -1,3 +1,4 @@
+import type { GrantCaps } from "./calls/grants.ts";
 import type { Caller } from "./core/call.ts";
 import { checkKeys, keysOf, withDefaults } from "./core/options.ts";
 import { ToolPermission } from "./core/tool.ts";
@@ -25,6 +26,7 @@ const OPTION_KEYS = keysOf<HaftOptions>({
   taint: true,
   approvalWaitMs: true,
   approvals: true,
+  grants: true,
   code: true,
   toolSearch: true,
   tokens: true,
@@ -57,6 +59,7 @@ const APPROVAL_KEYS = keysOf<NonNullable<HaftOptions["approvals"]>>({
   maxOpenPerUser: true,
   maxShownBytes: true,
 });
+const GRANT_KEYS = keysOf<GrantCaps>({ maxMinutes: true, maxUses: true, maxBudget: true });
 const WORKER_KEYS = keysOf<WorkerOptions>({ name: true, concurrency: true, takes: true });
 
 /** Throws a TypeError for an option that does not exist. */
@@ -72,6 +75,7 @@ export function checkOptions(options: RuntimeOptions): void {
   checkKeys("`timeouts` of createHaft", options.timeouts, TIMEOUT_KEYS);
   checkToolSearch(options.toolSearch);
   checkKeys("`approvals` of createHaft", options.approvals, APPROVAL_KEYS);
+  checkKeys("`grants` of createHaft", options.grants, GRANT_KEYS);
   checkKeys("`worker` of createHaft", worker || undefined, WORKER_KEYS);
   for (const layer of typeof policy === "function" ? [] : [policy].flat())
     checkToolPolicy("`policy` of createHaft", layer);
@@ -95,6 +99,7 @@ export type LiveOptions = Pick<
   | "toolSearch"
   | "approvalWaitMs"
   | "approvals"
+  | "grants"
 >;
 
 /** The options in the form in which the parts of a runtime read them at each call. Each part keeps its object. */
@@ -108,11 +113,20 @@ export interface LiveSettings {
   /** Undefined if there is no tool search. */
   readonly toolSearch: ToolSearchOptions | undefined;
   readonly approvals: NonNullable<HaftOptions["approvals"]>;
+  grants: GrantCaps;
 }
 
 /** Has every key: an option that is not given any more gets its default again. */
 export function liveSettings(options: LiveOptions): LiveSettings {
-  const { policy = [], maxResultBytes, maxResultTokens, response, approvalWaitMs, approvals = {} } = options;
+  const {
+    policy = [],
+    maxResultBytes,
+    maxResultTokens,
+    response,
+    approvalWaitMs,
+    approvals = {},
+    grants = {},
+  } = options;
   const { lifetimeMs, replayMs, maxOpenPerSession, maxOpenPerUser, maxShownBytes, checkAnswer } = approvals;
   const layers = typeof policy === "function" ? [] : [policy].flat();
   return {
@@ -124,13 +138,14 @@ export function liveSettings(options: LiveOptions): LiveSettings {
     results: { maxResultBytes, maxResultTokens },
     toolSearch: toolSearchOf(options),
     approvals: { lifetimeMs, replayMs, maxOpenPerSession, maxOpenPerUser, maxShownBytes, checkAnswer },
+    grants,
   };
 }
 
 /** In place: the parts of the runtime read these objects. */
 export function replaceSettings(current: LiveSettings, next: LiveSettings): void {
-  const { layersFor, response, approvalWaitMs, toolSearch } = next;
-  Object.assign(current, { layersFor, response, approvalWaitMs });
+  const { layersFor, response, approvalWaitMs, toolSearch, grants } = next;
+  Object.assign(current, { layersFor, response, approvalWaitMs, grants });
   Object.assign(current.timeouts, next.timeouts);
   Object.assign(current.concurrency, next.concurrency);
   Object.assign(current.results, next.results);

@@ -56,7 +56,7 @@ import { refuseMisreadRules } from "./gate/permit/rules/rule.ts";
 import { suggestSufficientRules } from "./gate/permit/rules/suggest-rules.ts";
 import { type AnyLayer, isForCaller, isVisible, searchableTools, visible } from "./gate/permit/visible-tools.ts";
 import type { SavedFor } from "./gate/permit/describe-grant.ts";
-import { SessionGrants } from "./gate/permit/session-grants.ts";
+import { Grants } from "./gate/permit/grants.ts";
 import { createTaint, type Taint } from "./gate/permit/taint.ts";
 import { isToolAllowed } from "./gate/permit/tool-policy.ts";
 import { type CodeRunner, createCodeRunner } from "./code/code-runner.ts";
@@ -132,7 +132,7 @@ class Runtime {
   readonly spill: Spill;
   readonly approvals: Approvals;
   readonly rules: RuleSet;
-  readonly grants: SessionGrants;
+  readonly grants: Grants;
   readonly taint: Taint;
   readonly admission: ReturnType<typeof admit>;
   readonly permission: Permit;
@@ -173,7 +173,7 @@ class Runtime {
     this.rules = readRules(options.rules, options.defaultPermission);
     // Commands and searches name no file that they read, so the workspace itself denies what rules deny.
     this.#unfollow = this.rules.follow(() => workspace?.denyReads(this.rules.deniedReadGlobs(this.folder)));
-    this.grants = new SessionGrants(this.rules);
+    this.grants = this.#openGrants();
     workspace?.sandbox?.denyPrograms(() => this.rules.deniedPrograms());
     this.taint = createTaint({ ...options.taint, now: () => this.clock.now() });
 
@@ -195,6 +195,9 @@ class Runtime {
     this.jobs = jobs;
 
     this.discovery = this.#live.toolSearch && this.#openDiscovery(this.#live.toolSearch);
+
+    // A plain call that rules allow takes from no grant.
+    const isUncharged = (tool: AnyTool): boolean => this.permission.compile(tool) !== undefined;
 
     // The stages of a call, in order; results leave in reverse order. A host's middleware is inserted between them.
     const stages: (Stage | undefined)[] = [
@@ -220,10 +223,10 @@ class Runtime {
       this.permission,
       holdPermitted(this.permission),
       backgroundStage,
-      idleIf(passIfUnwritten(idempotency.claim), () => true),
+      idleIf(passIfUnwritten(idempotency.claim), isUncharged),
       this.admission,
       // The log in memory writes nothing before the end.
-      idleIf(idempotency.begin, () => this.log instanceof MemoryCallLog),
+      idleIf(idempotency.begin, (tool) => this.log instanceof MemoryCallLog && isUncharged(tool)),
       bound(
         this.spill,
         Object.assign(this.#live.results, {
@@ -244,8 +247,8 @@ class Runtime {
       timeouts: this.#live.timeouts,
       questions: this.#openQuestions(),
       maxResultTokens: options.maxResultTokens,
-      allows: ({ caller, options: { mode } }, tool, input) =>
-        this.grants.judge({ tool, input, mode, cwd: this.folder }, caller).decision === "allow",
+      allows: ({ options: { mode } }, tool, input) =>
+        this.rules.judge({ tool, input, mode, cwd: this.folder }).decision === "allow",
     });
     this.stored = this.#openStoredCalls();
 
@@ -330,11 +333,16 @@ class Runtime {
     return saveRule ? savedRulesBind : "process";
   }
 
+  #openGrants(): Grants {
+    const { rules, calls, clock, events } = this;
+    return new Grants({ rules, calls, clock, events, rows: calls.grants, caps: () => this.#live.grants });
+  }
+
   #openPermission(hooks: ReturnType<typeof createHooks> | undefined): Permit {
     const { grants, taint, folder: cwd, rules, clock, events, calls } = this;
     const { requiresApproval, decide, saveRule, workspace, approver } = this.options;
     const live = this.#live;
-    const judging = { grants, taint, hooks, cwd, clock, requiresApproval, decide };
+    const judging = { rules, grants, taint, hooks, cwd, clock, requiresApproval, decide };
     return new Permit({
       calls,
       maxShownBytes: this.options.approvals?.maxShownBytes,
@@ -345,13 +353,18 @@ class Runtime {
         suggestSufficientRules({ tool: toolOf(call), input: call.input, cwd }, (rules) =>
           wouldAllow(rules, call, judging),
         ),
-      async remember(scope, rule, call) {
-        if (scope === "session") return grants.add(rule, call.caller);
-        const file = await saveRule?.(rule, "allow");
-        rules.add(rule, "allow", file ?? "local", cwd);
+      async remember({ scope, rules: given = [], by, via }, call) {
+        if (scope === "session") {
+          await grants.add(given, call.caller, { by, via });
+          return;
+        }
+        for (const rule of given) {
+          const file = await saveRule?.(rule, "allow");
+          rules.add(rule, "allow", file ?? "local", cwd);
+        }
       },
       savedFor: this.savedFor,
-      modeOf: ({ caller, options }) => grants.ruleSetOf(caller).modeOf(options.mode),
+      modeOf: ({ options }) => rules.modeOf(options.mode),
       contextFor: (call) => this.gate.contextFor(call),
       overlayOf: ({ caller }) => workspace && Object.fromEntries(workspace.environments.of(caller.session).entries()),
       // If it cannot be removed now, it is removed when it is old.
@@ -423,7 +436,7 @@ class Runtime {
   }
 
   #openDiscovery(toolSearch: ToolSearchOptions): ReturnType<typeof createDiscovery> {
-    const { registry, grants, taint, clock } = this;
+    const { registry, rules, taint, clock } = this;
     const parts = {
       counter: this.tokens,
       clock,
@@ -433,7 +446,7 @@ class Runtime {
       hasReadUntrusted: (call: Call) => taint.hasReadUntrusted(call),
       toolsFor: searchableTools({
         registry,
-        grants,
+        rules,
         shownTo: (caller) => this.shownTo(caller),
         learnedBy: (caller) => this.discovery?.learnedBy(caller),
       }),

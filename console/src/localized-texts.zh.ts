@@ -165,6 +165,7 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "verdict.denyRulePath": "规则 {rule}（{origin}）禁止对 {path} 这样做。",
   "verdict.askRule": "规则 {rule}（{origin}）要求询问。",
   "verdict.allowRule": "规则 {rule}（{origin}）允许它。",
+  "verdict.grant": "授权 {grant} 允许它。",
   "verdict.allowRules": "规则 {rules} 允许它的每一部分。",
   "verdict.planMode": "计划模式下只运行只读工具。",
   "verdict.protected": "{path} 受保护：{why}。",

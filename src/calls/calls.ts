@@ -18,7 +18,7 @@ import {
   type QuestionQuery,
   type WithChange,
 } from "./call-store.ts";
-import { type Charge, chargesOf } from "./grants.ts";
+import { type Charge, chargesOf, type GrantRows } from "./grants.ts";
 import { redacted } from "./redact-ended.ts";
 import type { QuestionDraft, WholePreview } from "./shown-question.ts";
 import { replacedResult } from "./stored-result.ts";
@@ -100,7 +100,7 @@ export class Calls {
   constructor(options: CallsOptions) {
     const { clock } = options;
     this.#options = options;
-    this.#store = options.store ?? new MemoryCallStore();
+    this.#store = options.store ?? new MemoryCallStore(undefined, () => clock.now());
     this.#clock = clock;
     this.#deadlines = new Deadlines(clock, () => this.#lifetimeMs);
     this.#watch = new RowWatch(this.#store, clock);
@@ -120,6 +120,15 @@ export class Calls {
 
   get #replayMs(): number {
     return this.#options.replayMs ?? 7 * DAY_MS;
+  }
+
+  /** This process, as holder and owner of calls. */
+  get processId(): string {
+    return this.#store.processId;
+  }
+
+  get grants(): GrantRows {
+    return this.#store.grants;
   }
 
   /** Whether other processes may answer and run what was asked here. */

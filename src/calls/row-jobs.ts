@@ -102,7 +102,7 @@ export class RowJobs implements JobQueue, JobSource {
   #endsUntilPruning = 1;
   #closing: Promise<void> | undefined;
 
-  constructor({ clock, calls = new MemoryCallStore(), dispatcher }: RowJobsOptions) {
+  constructor({ clock, calls = new MemoryCallStore(undefined, () => clock.now()), dispatcher }: RowJobsOptions) {
     this.clock = clock;
     this.calls = calls;
     this.#dispatcher = dispatcher;

@@ -134,6 +134,7 @@ export const runtime = defineCapability({
         toolSearch: { ...given.toolSearch, enabled: true },
         approvalWaitMs: approvalWaitMs === false ? undefined : (approvalWaitMs ?? waitMs),
         approvals: approvalOptions(of.value.approvals),
+        grants: of.value.approvals.grants,
       };
     };
     const guard = options.ownsProcess

@@ -418,6 +418,17 @@ export const configSchema = z.strictObject({
       replayMs: milliseconds
         .optional()
         .describe("How long the result of a call is kept for a caller that repeats its id. Default: 7 days"),
+      grants: z
+        .strictObject({
+          maxMinutes: z.number().min(1).optional().describe("How long a grant may last. Default: 30 days"),
+          maxUses: z.number().int().min(1).optional().describe("How many calls a grant may allow. Default: 10000"),
+          maxBudget: z
+            .record(z.string(), z.number().positive())
+            .optional()
+            .describe("By unit, such as EUR: how much a grant may allow. Default: no cap"),
+        })
+        .optional()
+        .describe("The most that a grant may have. More is refused"),
       webhook: z
         .strictObject({
           url: z.url({ protocol: /^https?$/ }).describe("Gets a POST with JSON when a call waits for a person"),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Caller, Time, ToolFailure, ToolResult, Update } from "./basics.ts";
+import { Caller, Count, Time, ToolFailure, ToolResult, Update } from "./basics.ts";
 import { endpoint, eventStream, named } from "./contract.ts";
 import { ClientCall, SocketAnswer } from "./socket.ts";
 
@@ -51,6 +51,17 @@ export const ToolEvent = named(
       /** Replaces the outcome of a call that had ended as `unknown_outcome`. */
       result: ToolResult.optional(),
     }),
+    z.strictObject({
+      type: z.literal("grant_changed"),
+      at: Time,
+      grantId: z.string(),
+      change: z.enum(["granted", "extended", "used_up", "revoked", "expired", "given_back"]),
+      by: z.string().optional(),
+      session: z.string().optional(),
+      user: z.string().optional(),
+      used: Count,
+      until: Time.optional(),
+    }),
     z.strictObject({ type: z.literal("tool_registered"), ...registration }),
     z.strictObject({ type: z.literal("tool_unregistered"), ...registration }),
   ]),
@@ -69,6 +80,7 @@ export const ToolEventType = z.enum([
   "tool_call_failed",
   "tool_call_settled_late",
   "tool_registered",
+  "grant_changed",
   "tool_unregistered",
 ]);
 export type ToolEventType = z.infer<typeof ToolEventType>;

@@ -42,6 +42,16 @@ export type ToolEvent =
   | (CallEventBase & { type: "tool_call_completed"; result: ToolResult; durationMs: number })
   | (CallEventBase & { type: "tool_call_failed"; result: ToolResult; error: ToolFailure; durationMs: number })
   | (CallEventBase & { type: "tool_call_settled_late"; succeeded: boolean; afterMs: number; result?: ToolResult })
+  | (EventBase & {
+      type: "grant_changed";
+      grantId: string;
+      change: "granted" | "extended" | "used_up" | "revoked" | "expired" | "given_back";
+      by?: string | undefined;
+      session?: string | undefined;
+      user?: string | undefined;
+      used: number;
+      until?: number | undefined;
+    })
   | (EventBase & { type: "tool_registered"; toolName: string; source: string })
   | (EventBase & { type: "tool_unregistered"; toolName: string; source: string });
 
@@ -60,7 +70,7 @@ export interface Update {
   details?: unknown;
 }
 
-type CallEventType = Exclude<ToolEventType, "tool_registered" | "tool_unregistered">;
+type CallEventType = Exclude<ToolEventType, "grant_changed" | "tool_registered" | "tool_unregistered">;
 type Facts<T extends CallEventType> = Omit<EventOf<T>, "type" | "at" | "callId" | "toolName" | "caller" | "parentId">;
 
 /** An event about this call, with the common fields. */
@@ -88,6 +98,7 @@ const EVENT_TYPES = keysOf<Record<ToolEventType | "*", unknown>>({
   tool_call_completed: true,
   tool_call_failed: true,
   tool_call_settled_late: true,
+  grant_changed: true,
   tool_registered: true,
   tool_unregistered: true,
 });

@@ -150,6 +150,7 @@ export const TEXTS = {
   "verdict.denyRulePath": "The rule {rule} ({origin}) forbids it for {path}.",
   "verdict.askRule": "The rule {rule} ({origin}) requires approval.",
   "verdict.allowRule": "The rule {rule} ({origin}) allows it.",
+  "verdict.grant": "The grant {grant} allows it.",
   "verdict.allowRules": "The rules {rules} allow every part of it.",
   "verdict.planMode": "In plan mode only read-only tools run.",
   "verdict.protected": "{path} is protected: {why}.",

@@ -56,7 +56,7 @@ describe("a compiled plan does not outlive its policy", () => {
       ],
     });
     expect(await haft.execute("rm")).toMatchObject({ status: "pending" });
-    haft.policy.grants.add("rm", {});
+    await haft.policy.grants.add("rm", {});
     expect(await haft.execute("rm")).toMatchObject({ status: "completed" });
     haft.policy.rules.add("rm", "deny", "test");
     expect(await haft.execute("rm")).toMatchObject({ error: { code: "denied" } });

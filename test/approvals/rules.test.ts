@@ -23,7 +23,9 @@ async function start(sources: ConstructorParameters<typeof RuleSet>[0] = []) {
       narrow: suggestRules({ tool: toolOf(call), input: call.input, cwd: folder }),
       broader: [],
     }),
-    remember: (scope, rule) => void ruleSet.add(rule, "allow", scope),
+    remember({ scope = "once", rules = [] }) {
+      for (const rule of rules) ruleSet.add(rule, "allow", scope);
+    },
   });
   let calls = 0;
   const exec = (command: string) => gate.execute("exec", { command }, { id: `c${++calls}` });

@@ -470,7 +470,7 @@ describe.each([
       const verdicts: unknown[] = [];
       const { execute, approve, approvals } = await start({
         judge: () => ask,
-        remember: (_s, _r, call) => void verdicts.push({ ...call.verdict }),
+        remember: (_answer, call) => void verdicts.push({ ...call.verdict }),
         suggestRules: () => ({ narrow: ["Bash(rm x)"], broader: [] }),
       });
       const requested = idOf(await execute("exec", { cmd: "rm x" }, newCall()));
@@ -487,7 +487,7 @@ describe.each([
       const remembered: unknown[] = [];
       const world = await start({
         suggestRules: () => ({ narrow: [suggested ?? []].flat(), broader: [] }),
-        remember: (scope, rule, { tool }) => void remembered.push([scope, rule, tool!.name]),
+        remember: ({ scope, rules }, { tool }) => void remembered.push([scope, rules, tool!.name]),
       });
       return { ...world, remembered, ask: async () => idOf(await world.execute("exec", { cmd: "ls" }, newCall())) };
     };
@@ -497,10 +497,7 @@ describe.each([
       const requested = await ask();
       expect(await approvals.get(requested)).toMatchObject({ suggestedRules: ["Bash(a:*)", "Bash(b:*)"] });
       await approve(requested, { scope: "always" });
-      expect(remembered).toEqual([
-        ["always", "Bash(a:*)", "exec"],
-        ["always", "Bash(b:*)", "exec"],
-      ]);
+      expect(remembered).toEqual([["always", ["Bash(a:*)", "Bash(b:*)"], "exec"]]);
       expect(await approvals.get(requested)).toMatchObject({ rulesEdited: undefined });
     });
 
@@ -517,7 +514,7 @@ describe.each([
       });
       expect(answered).toMatchObject({ scope: "session", rules: ["Bash(git:*)"], rulesEdited: true });
       await approve(requested);
-      expect(remembered).toEqual([["session", "Bash(git:*)", "exec"]]);
+      expect(remembered).toEqual([["session", ["Bash(git:*)"], "exec"]]);
     });
 
     test("is not offered where no rule covers such calls, and once saves nothing", async () => {

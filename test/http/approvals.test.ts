@@ -80,7 +80,7 @@ describe("an approval", () => {
     for (const rule of ["keep(", "keep(text==)", "effect:delete>1", "\n"])
       await expect(person.approvals.grant(id, { scope: "session", rule })).rejects.toMatchObject({ status: 400 });
     await expect(caller.approvals.grant(id, { scope: "session", rule: "keep" })).rejects.toMatchObject({ status: 403 });
-    expect(api.haft.policy.grants.list()).toEqual([]);
+    expect(await api.haft.policy.grants.list()).toEqual([]);
     expect((await person.approvals.get(id)).state).toBe("pending");
   });
 

@@ -254,8 +254,8 @@ test("rules are saved, changed and revoked, with how often each decided", async 
   await client.policy.changeRule({ rule: "Edit(a.txt)", decision: "allow", origin });
   expect(await client.policy.explain(write)).toMatchObject({ verdict: { decision: "ask" } });
   // A rule of a session stays one when it is edited, and nothing is saved for a rule that does not exist.
-  host.haft.policy.grants.add("Edit(s.txt)", { session: "s" });
-  host.haft.policy.grants.add("Edit(n.txt)", {});
+  await host.haft.policy.grants.add("Edit(s.txt)", { session: "s" });
+  await host.haft.policy.grants.add("Edit(n.txt)", {});
   const grant = { rule: "Edit(s.txt)", decision: "allow", origin: "session", session: "s" } as const;
   await client.policy.changeRule({ ...grant, to: { rule: "Edit(t.txt)", decision: "allow" } });
   expect(await find("Edit(t.txt)")).toMatchObject({ lasts: "session", session: "s" });

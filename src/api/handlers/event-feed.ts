@@ -234,9 +234,13 @@ function withoutOutput({ details: _details, ...result }: ToolResult): ToolResult
 
 function matches(event: ToolEvent, { types, tool, session, call }: EventFilter): boolean {
   if (types && !types.includes(event.type)) return false;
-  if (tool !== undefined && event.toolName !== tool) return false;
-  if (session !== undefined && !("caller" in event && event.caller.session === session)) return false;
+  if (tool !== undefined && !("toolName" in event && event.toolName === tool)) return false;
+  if (session !== undefined && sessionOf(event) !== session) return false;
   return call === undefined || ("callId" in event && (event.callId === call || event.parentId === call));
+}
+
+function sessionOf(event: ToolEvent): string | undefined {
+  return "caller" in event ? event.caller.session : event.type === "grant_changed" ? event.session : undefined;
 }
 
 /** Of the fields that every event has. */

@@ -185,7 +185,7 @@ export function createPolicyApi(
       return {
         rules: [
           ...ruleSet.rules().map((rule) => describeRule(rule, facts)),
-          ...haft.policy.grants.list().map(({ rule, session }): RuleInfo => ({
+          ...(await sessionRules(haft)).map(({ rule, session }): RuleInfo => ({
             ...describeRule({ text: rule, list: "allow", origin: SESSION }, facts),
             lasts: "session",
             session,
@@ -252,7 +252,8 @@ export function createPolicyApi(
       const { grants } = haft.policy;
       const isGrant = origin === SESSION;
       const exists = isGrant
-        ? decision === "allow" && grants.list().some((grant) => grant.rule === rule && grant.session === session)
+        ? decision === "allow" &&
+          (await sessionRules(haft)).some((grant) => grant.rule === rule && grant.session === session)
         : isSaved(origin) &&
           ruleSet.rules().some(({ text, list, origin: from }) => text === rule && list === decision && from === origin);
       if (!exists) throw new ApiError("not_found", "This rule was not saved here", "Edit its file.");
@@ -265,7 +266,7 @@ export function createPolicyApi(
           caller: { user: identity.name },
           data: { rule, list: decision, session },
         });
-        grants.remove(rule, session, to?.rule.trim());
+        await grants.remove(rule, session, to?.rule.trim(), identity.name);
         return { status: "ok" };
       }
       // The new one first: a rule that cannot be read loses nothing.
@@ -315,6 +316,15 @@ const YIELD_EVERY = 50;
 
 /** The origin of rules that last until a session ends. */
 const SESSION = "session";
+
+/** What people allowed for sessions. */
+async function sessionRules(haft: Haft): Promise<{ rule: string; session: string | undefined }[]> {
+  const grants = await haft.policy.grants.list({ isOpen: true });
+  const ofSessions = grants.filter(({ holder }) => holder.session !== undefined);
+  return ofSessions.flatMap(({ rules, holder }) =>
+    rules.map((rule) => ({ rule, session: holder.session ?? undefined })),
+  );
+}
 
 async function addRule(haft: Haft, request: NewRuleRequest, by: string): Promise<Rule> {
   rejectMalformed(request);

@@ -171,7 +171,7 @@ export class RecentCalls implements CallSource {
     caller,
     at,
     parentId,
-  }: ToolEvent & { callId: string; caller: RecentCall["caller"]; parentId?: string }): RecentCall {
+  }: ToolEvent & { callId: string; toolName: string; caller: RecentCall["caller"]; parentId?: string }): RecentCall {
     const call: RecentCall = {
       callId,
       parentId,

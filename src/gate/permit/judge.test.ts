@@ -7,7 +7,6 @@ import type { AnyTool } from "../../core/tool.ts";
 import { createFakeClock } from "../../testing/fake-clock.ts";
 import { RuleSet } from "./rules/rule-set.ts";
 import type { RuleSource } from "./rules/rule.ts";
-import { SessionGrants } from "./session-grants.ts";
 import { createJudge, type JudgeOptions, stricter, wouldAllow } from "./verdict.ts";
 
 const make = (more: object = {}): AnyTool =>
@@ -18,7 +17,7 @@ const make = (more: object = {}): AnyTool =>
 const tool = make();
 const verdict = (decision: Verdict["decision"], by: Verdict["by"] = "hook"): Verdict => ({ decision, by, reason: by });
 
-interface Parties extends Partial<Omit<JudgeOptions, "grants" | "hooks" | "taint">> {
+interface Parties extends Partial<Omit<JudgeOptions, "rules" | "hooks" | "taint">> {
   rules?: Omit<RuleSource, "origin">;
   /** The verdicts of the other parties. */
   hook?: Verdict;
@@ -29,9 +28,8 @@ interface Parties extends Partial<Omit<JudgeOptions, "grants" | "hooks" | "taint
 
 function optionsOf({ rules = {}, hook, beforeApproval, taint, canLabel = taint !== undefined, ...more }: Parties) {
   const ruleSet = new RuleSet([{ origin: "user", ...rules }]);
-  const grants = new SessionGrants(ruleSet);
   const options: JudgeOptions = {
-    ...{ grants, cwd: "/", ...more },
+    ...{ rules: ruleSet, cwd: "/", ...more },
     hooks:
       hook || beforeApproval
         ? {
@@ -42,7 +40,7 @@ function optionsOf({ rules = {}, hook, beforeApproval, taint, canLabel = taint !
         : undefined,
     taint: { verdictOf: () => taint as Verdict, canLabel: () => canLabel },
   };
-  return { options, grants, ruleSet };
+  return { options, ruleSet };
 }
 
 function open(parties: Parties = {}) {
@@ -104,10 +102,10 @@ test("a verdict on all calls is given only if nothing can depend on the call", (
 });
 
 test("a verdict on all calls is kept until a rule or a grant changes", () => {
-  const { allowsAll, ruleSet, changes, grants } = open();
+  const { allowsAll, ruleSet, changes } = open();
   const first = allowsAll(tool);
   expect(allowsAll(tool)).toBe(first);
-  expect(changes).toBe(grants.changes);
+  expect(changes).toEqual([ruleSet.changes]);
   ruleSet.add("remove", "deny", "user");
   expect(allowsAll(tool)).toBeUndefined();
 });

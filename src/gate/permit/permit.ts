@@ -1,7 +1,7 @@
 import { isOneLine, missingConfirmation } from "../../calls/approval.ts";
 import { type Calls, unknownApproval } from "../../calls/calls.ts";
 import { boundPreview, MAX_SHOWN_BYTES, plainInput, unseenOf, wholePreview } from "../../calls/shown-question.ts";
-import type { StoredCall } from "../../calls/stored-call.ts";
+import type { Answer, StoredCall } from "../../calls/stored-call.ts";
 import { refusalOf, storedResult } from "../../calls/stored-result.ts";
 import {
   abortable,
@@ -57,8 +57,8 @@ export interface PermitOptions {
   suggestRules?(call: Call): MaybePromise<SuggestedRules>;
   /** The call does not run: nobody needs what its preview has prepared. */
   discardPreview?(call: Call): MaybePromise<void>;
-  /** Saves a rule that a person has granted. */
-  remember?(scope: "session" | "always", rule: string, call: Call): MaybePromise<void>;
+  /** Saves what a person has granted with an answer. */
+  remember?(answer: Answer, call: Call): MaybePromise<void>;
   /** Whom a rule for always binds. Default: the callers of this process. */
   savedFor?: SavedFor;
 }
@@ -374,14 +374,12 @@ export class Permit implements Stage {
     call.verdict = { decision: "allow", by: "approval", reason: by, approvalId: row.id };
     this.#emitResolved(call, row, "approved");
     const { scope, rules = [] } = answer ?? {};
-    if (scope === undefined || scope === "once" || rules.length === 0) return;
+    if (!answer || scope === undefined || scope === "once" || rules.length === 0) return;
     call.verdict.rule = rules.join(", ");
-    for (const rule of rules) {
-      try {
-        await this.#options.remember?.(scope, rule, call);
-      } catch (error) {
-        note(call, "ruleNotRemembered", errorMessage(error));
-      }
+    try {
+      await this.#options.remember?.(answer, call);
+    } catch (error) {
+      note(call, "ruleNotRemembered", errorMessage(error));
     }
   }
 

@@ -10,14 +10,14 @@ import type { GrantChoice } from "../../calls/stored-call.ts";
 import { withAnswers } from "../tool-answers.ts";
 import { askHost, type Decide } from "./host-decision.ts";
 import { describeGrant, type GrantContext, type SavedFor } from "./describe-grant.ts";
-import { stricter } from "./verdict.ts";
+import type { Grants } from "./grants.ts";
+import { isAsking, stricter } from "./verdict.ts";
 import { type Explanation, explainVerdict } from "./rules/explain-verdict.ts";
 import { settle } from "./rules/evaluate-rules.ts";
 import { lintRules, type RuleFinding } from "./rules/lint-rules.ts";
 import { RuleSet } from "./rules/rule-set.ts";
 import type { Rule, RuleList } from "./rules/rule.ts";
 import { type ExampleOutcome, type RuleExample, testRules } from "./rules/try-rules.ts";
-import type { SessionGrants } from "./session-grants.ts";
 import { type AnyLayer, explainVisibility } from "./visible-tools.ts";
 
 /** A call to explain; it does not run. */
@@ -29,7 +29,7 @@ export interface SupposedCall {
 /** What may run and why, for people and programs. None of these functions runs a tool. */
 export interface PolicyView {
   readonly rules: RuleSet;
-  readonly grants: SessionGrants;
+  readonly grants: Grants;
   /** Which tools exist for a caller. */
   layersFor(caller?: Partial<Caller>): readonly AnyLayer[];
   /** Every layer, rule and file that was checked, and which one decided. Rejects if the input is not valid for the tool. */
@@ -48,7 +48,7 @@ export interface PolicyView {
     rules: readonly string[],
     grant: Pick<GrantContext, "caller"> & Pick<GrantChoice, "scope" | "isBroader"> & { tool: string },
   ): GrantChoice;
-  /** Revokes a saved rule. False if it was not saved here. Rules of sessions are in `grants`. */
+  /** Revokes a saved rule. False if it was not saved here. What lasts for a session is a grant. */
   remove(rule: string, list: RuleList, origin: string, by?: string): Promise<boolean>;
   /** Checks examples against the rules. */
   test(examples: readonly RuleExample[]): Promise<ExampleOutcome[]>;
@@ -57,7 +57,7 @@ export interface PolicyView {
 export interface PolicyViewOptions {
   registry: ToolRegistry;
   rules: RuleSet;
-  grants: SessionGrants;
+  grants: Grants;
   layersFor(caller: Partial<Caller>): readonly AnyLayer[];
   cwd: string;
   /** Why a tool must ask in spite of the rules; the same function that judges calls. */
@@ -98,14 +98,16 @@ export function createPolicyView({
       const byHost = decide && (await askHost(decide, { ...call, caller, host: undefined }));
       const defaultPermission = byHost?.decision === "allow" ? "auto" : undefined;
       const byRules = await withAnswers((answers) =>
-        explainVerdict(grants.ruleSetOf(caller), { ...call, answers, defaultPermission }, { layers }),
+        explainVerdict(rules, { ...call, answers, defaultPermission }, { layers }),
       );
+      const granted = isAsking(byRules.verdict) ? await grants.allow(call, caller) : undefined;
       const mustAsk = requiresApproval?.(tool);
       const asks: Verdict | undefined =
         mustAsk === undefined
           ? undefined
           : settle({ decision: "ask", by: "policy", reason: mustAsk }, mode ?? "default");
-      return withStep(withStep(byRules, "decide", byHost), "must ask", asks);
+      const byGrants = granted ? withGrant(byRules, granted) : byRules;
+      return withStep(withStep(byGrants, "decide", byHost), "must ask", asks);
     },
     lint: () => lintRules(rules.sources(), registry.list()),
     required(tool, verdict) {
@@ -130,6 +132,12 @@ export function createPolicyView({
     },
     test: (examples) => testRules(rules, examples, { cwd, findTool: find }),
   };
+}
+
+/** A grant answers what the rules would ask. */
+function withGrant(explained: Explanation, verdict: Verdict): Explanation {
+  const steps = [...explained.steps, { name: "grants", outcome: "decides", stepVerdict: verdict } as const];
+  return { ...explained, verdict, steps, text: `${explained.text}\ngrants: decides: allow. ${verdict.reason}` };
 }
 
 /** As for real calls, the strictest of the rules and what comes after them applies. */

@@ -1,4 +1,4 @@
-import { type Call, type Caller, toolOf, type Verdict } from "../../core/call.ts";
+import { type Call, toolOf, type Verdict } from "../../core/call.ts";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import type { ChangeCounter, MaybePromise } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
@@ -7,11 +7,13 @@ import type { Hooks } from "./hooks/hooks.ts";
 import { type Decide, hostVerdict } from "./host-decision.ts";
 import { settle } from "./rules/evaluate-rules.ts";
 import { type JudgedCall, RuleSet } from "./rules/rule-set.ts";
-import type { SessionGrants } from "./session-grants.ts";
+import type { Grants } from "./grants.ts";
 import type { Taint } from "./taint.ts";
 
 export interface JudgeOptions {
-  grants: Pick<SessionGrants, "judge" | "ruleSetOf" | "verdictOnAll" | "changes">;
+  rules: RuleSet;
+  /** What people allowed beyond one call. */
+  grants?: Pick<Grants, "allow"> | undefined;
   taint: Pick<Taint, "verdictOf" | "canLabel">;
   hooks?: Pick<Hooks, "verdictOf" | "beforeApproval" | "judges"> | undefined;
   /** The base folder of relative paths in rules. */
@@ -33,14 +35,14 @@ export interface Judge {
 
 /** The strictest verdict of rules, hooks and taint. */
 export function createJudge(options: JudgeOptions): Judge {
-  const { grants, taint, hooks, cwd, clock = systemClock, requiresApproval, decide } = options;
+  const { rules, grants, taint, hooks, cwd, clock = systemClock, requiresApproval, decide } = options;
   /** Judges again after a person has answered. The hooks that run before the question do not run again. */
   const hookVerdicts = new WeakMap<Call, MaybePromise<Verdict | undefined>>();
 
   let allowed = new WeakMap<AnyTool, { verdict: Verdict | undefined }>();
   let allowedAt = -1;
 
-  return { judge, allowsAll, changes: grants.changes };
+  return { judge, allowsAll, changes: [rules.changes] };
 
   function judge(call: Call): MaybePromise<Verdict> {
     const tool = toolOf(call);
@@ -56,17 +58,22 @@ export function createJudge(options: JudgeOptions): Judge {
   function judgeRules(call: Call, byHost: Verdict | undefined): MaybePromise<Verdict> {
     const { input, options, caller } = call;
     const judged = { tool: toolOf(call), input, mode: options.mode, cwd };
-    const byRules = withAnswers((answers) => judgeWithHost(grants, { ...judged, answers }, caller, byHost), call);
-    if (byRules instanceof Promise)
-      return answerInTime(call, clock, byRules).then((verdict) => judgeFurther(call, stricter(verdict, byHost)));
-    return judgeFurther(call, stricter(byRules, byHost));
+    const byRules = withAnswers((answers) => judgeWithHost(rules, { ...judged, answers }, byHost), call);
+    const further = (verdict: Verdict) => judgeFurther(call, stricter(verdict, byHost));
+    const withGrants = (verdict: Verdict): MaybePromise<Verdict> => {
+      const granted = grants && !call.secondPass && isAsking(verdict) ? grants.allow(judged, caller) : undefined;
+      if (granted instanceof Promise) return granted.then((found) => found ?? verdict);
+      return granted ?? verdict;
+    };
+    if (byRules instanceof Promise) return answerInTime(call, clock, byRules).then(withGrants).then(further);
+    const verdict = withGrants(byRules);
+    return verdict instanceof Promise ? verdict.then(further) : further(verdict);
   }
 
   function allowsAll(tool: AnyTool): Verdict | undefined {
-    const revision = grants.changes.reduce((sum, { count }) => sum + count, 0);
-    if (allowedAt !== revision) {
+    if (allowedAt !== rules.changes.count) {
       allowed = new WeakMap();
-      allowedAt = revision;
+      allowedAt = rules.changes.count;
     }
     let known = allowed.get(tool);
     if (!known) allowed.set(tool, (known = { verdict: findAllowing(tool) }));
@@ -76,7 +83,7 @@ export function createJudge(options: JudgeOptions): Judge {
   function findAllowing(tool: AnyTool): Verdict | undefined {
     // The host's functions may change their mind at any time.
     if (decide || requiresApproval || hooks?.judges(tool) || taint.canLabel(tool)) return undefined;
-    const verdict = grants.verdictOnAll(tool, cwd);
+    const verdict = rules.verdictOnAll(tool, cwd);
     return verdict?.decision === "allow" ? Object.freeze(verdict) : undefined;
   }
 
@@ -94,7 +101,7 @@ export function createJudge(options: JudgeOptions): Judge {
 
   function settled(call: Call, verdict: Verdict): Verdict {
     if (verdict.decision !== "ask") return verdict;
-    return settle(verdict, grants.ruleSetOf(call.caller).modeOf(call.options.mode));
+    return settle(verdict, rules.modeOf(call.options.mode));
   }
 
   function requiredVerdict(call: Call): Verdict | undefined {
@@ -114,15 +121,15 @@ export function createJudge(options: JudgeOptions): Judge {
 }
 
 /** What the host allows needs no question by default. Whatever asks or denies for a reason of its own still does. */
-function judgeWithHost(
-  grants: JudgeOptions["grants"],
-  judged: JudgedCall,
-  caller: Caller,
-  byHost: Verdict | undefined,
-): Verdict {
-  if (byHost?.decision !== "allow") return grants.judge(judged, caller);
-  const verdict = grants.judge({ ...judged, defaultPermission: "auto" }, caller);
+function judgeWithHost(rules: RuleSet, judged: JudgedCall, byHost: Verdict | undefined): Verdict {
+  if (byHost?.decision !== "allow") return rules.judge(judged);
+  const verdict = rules.judge({ ...judged, defaultPermission: "auto" });
   return verdict.decision === "allow" && verdict.by === "policy" ? byHost : verdict;
+}
+
+/** A grant answers instead of a person. In the mode dontAsk it is a denial that nobody was asked about. */
+export function isAsking({ decision, key }: Verdict): boolean {
+  return decision === "ask" || key === "verdict.dontAsk";
 }
 
 /**
@@ -130,21 +137,16 @@ function judgeWithHost(
  * has reviewed still asks in spite of them.
  */
 export async function wouldAllow(
-  rules: readonly string[],
+  suggested: readonly string[],
   call: Call,
-  { grants, hooks, ...options }: JudgeOptions,
+  { rules, hooks, ...options }: JudgeOptions,
 ): Promise<boolean> {
-  if (rules.length === 0) return false;
-  const sources = grants.ruleSetOf(call.caller).sources();
-  const trial = new RuleSet([...sources, { origin: "suggested", folder: options.cwd, allow: [...rules] }]);
+  if (suggested.length === 0) return false;
+  const given = { origin: "suggested", folder: options.cwd, allow: [...suggested] };
   const { judge } = createJudge({
     ...options,
-    grants: {
-      judge: (judged) => trial.judge(judged),
-      ruleSetOf: () => trial,
-      verdictOnAll: () => undefined,
-      changes: [],
-    },
+    grants: undefined,
+    rules: new RuleSet([...rules.sources(), given]),
     hooks: hooks && { verdictOf: hooks.verdictOf, judges: hooks.judges, beforeApproval: () => undefined },
   });
   return (await judge(call)).decision === "allow";

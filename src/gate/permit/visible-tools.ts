@@ -5,7 +5,7 @@ import type { LearnedWords } from "../../core/search/learned-words.ts";
 import type { Stage } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { familyOf, type PolicyLayer } from "./policy-layers.ts";
-import type { SessionGrants } from "./session-grants.ts";
+import type { RuleSet } from "./rules/rule-set.ts";
 import { findRefusal, isToolAllowed, type Refusal, type ToolPolicy } from "./tool-policy.ts";
 
 /** A named layer, or an unnamed policy. */
@@ -107,7 +107,7 @@ function planMode(tool: AnyTool): ToolPermissionError {
 
 export interface SearchableToolsOptions {
   registry: ToolRegistry;
-  grants: SessionGrants;
+  rules: RuleSet;
   /** The words of the questions that led a caller to tools. */
   learnedBy?(caller: Partial<Caller>): LearnedWords | undefined;
   /** Which tools exist for a caller. */
@@ -115,16 +115,15 @@ export interface SearchableToolsOptions {
 }
 
 /** The tools that a call with these limits could call: only these are searched and ranked. */
-export function searchableTools({ registry, grants, shownTo, learnedBy }: SearchableToolsOptions) {
+export function searchableTools({ registry, rules, shownTo, learnedBy }: SearchableToolsOptions) {
   return ({ caller, mode, policy = [] }: CallAuthority) => {
     const isShown = shownTo(caller);
     const layers = policy.map(admits);
-    const ruleSet = grants.ruleSetOf(caller);
     const filter = (tool: AnyTool): boolean =>
       isShown(tool) &&
       (mode !== "plan" || tool.isReadOnly) &&
       layers.every((admitted) => admitted(tool)) &&
-      !ruleSet.deniesAll(tool);
+      !rules.deniesAll(tool);
     return {
       search: (query: string, limit: number): readonly AnyTool[] =>
         registry.search(query, { limit, filter, learned: learnedBy?.(caller) }),

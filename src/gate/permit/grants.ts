@@ -1,0 +1,274 @@
+import { sha256 } from "../../calls/approval-binding.ts";
+import type { Calls } from "../../calls/calls.ts";
+import {
+  badGrant,
+  chargesOf,
+  type Grant,
+  type GrantCaps,
+  type GrantChange,
+  type GrantDraft,
+  type GrantHolder,
+  type GrantQuery,
+  type GrantRows,
+  type GrantState,
+  grantStateOf,
+  isHolder,
+  isOver,
+  MAX_OPEN_GRANTS,
+  newGrant,
+  readBounds,
+  refusalOfCharge,
+} from "../../calls/grants.ts";
+import { BoundedMap } from "../../core/bounded-map.ts";
+import type { Caller, Verdict } from "../../core/call.ts";
+import type { Clock } from "../../core/clock.ts";
+import { definitionHash } from "../../core/definition.ts";
+import { toolError } from "../../core/error.ts";
+import type { EventEmitter } from "../../core/events.ts";
+import { reasonText } from "../../core/localized-text.ts";
+import type { MaybePromise } from "../../core/stage.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import { withAnswers } from "../tool-answers.ts";
+import type { CompiledRule } from "./rules/compile-rule.ts";
+import { type JudgedCall, RuleSet } from "./rules/rule-set.ts";
+
+/** How long a grant for a session lasts, if nothing else is said. */
+const SESSION_MINUTES = 12 * 60;
+/** The origin of the rules of a grant. */
+const GRANT = "grant";
+const MAX_RULE_SETS = 1000;
+const MAX_REMEMBERED = 10_000;
+
+export interface GrantsOptions {
+  rules: RuleSet;
+  rows: GrantRows;
+  calls: Calls;
+  clock: Clock;
+  events: EventEmitter;
+  /** Read when a grant is made: a host may change them. */
+  caps?: () => GrantCaps;
+}
+
+/** What may be changed of a grant. */
+export type GrantBounds = Pick<GrantDraft, "minutes" | "maxUses" | "budget">;
+
+/** What a call was judged by. */
+type Judged = Omit<JudgedCall, "answers">;
+
+/**
+ * What people allowed beyond one call. Their rules are read with each call that would ask, so one that was made or revoked in another
+ * process counts at once. A deny rule, an ask rule and a mode that denies win over a grant.
+ */
+export class Grants {
+  readonly #options: GrantsOptions;
+  readonly #ruleSets = new BoundedMap<string, { of: readonly CompiledRule[]; ruleSet: RuleSet }>(MAX_RULE_SETS);
+  /** By the monotonic clock, from when this process first saw the grant: setting the clock back does not revive one. */
+  readonly #deadlines = new BoundedMap<string, number>(MAX_REMEMBERED);
+
+  constructor(options: GrantsOptions) {
+    this.#options = options;
+    options.rows.onUsedUp((grant) => this.#emit(grant, "used_up"));
+  }
+
+  /** Gives a grant. Throws if a rule is none, or a bound is beyond its cap. */
+  async give(draft: GrantDraft): Promise<Grant> {
+    const { rows, clock, caps } = this.#options;
+    for (const rule of draft.rules) new RuleSet().add(rule, "allow", GRANT);
+    const grant = newGrant(draft, caps?.() ?? {}, clock.now());
+    await rows.insert(grant);
+    this.#emit(grant, "granted");
+    return grant;
+  }
+
+  /** The caller's session may use these rules from now on. */
+  add(rules: string | readonly string[], to: Partial<Caller>, more: Partial<GrantDraft> = {}): Promise<Grant> {
+    const { caps } = this.#options;
+    const minutes = Math.min(SESSION_MINUTES, caps?.().maxMinutes ?? SESSION_MINUTES);
+    const holder = this.holderOf(to, "session");
+    return this.give({ holder, rules: [rules].flat(), why: "this session", minutes, ...more });
+  }
+
+  /** Whom a grant covers that is given to a caller: in this session only, or wherever the person and the agent meet again. */
+  holderOf({ session, user, agent, depth }: Partial<Caller>, scope: "session" | "always"): GrantHolder {
+    const who = { user: user ?? null, agent: agent ?? null, depth: depth ?? 0 };
+    if (scope === "always") return who;
+    // Calls without a session are told apart by nothing but their process.
+    const process = session === undefined ? this.#options.calls.processId : undefined;
+    return { ...who, session: session ?? null, process };
+  }
+
+  /** The newest first. */
+  async list({ isOpen, max = MAX_OPEN_GRANTS }: Partial<GrantQuery> = {}): Promise<Grant[]> {
+    const grants = await this.#options.rows.list({ isOpen, max });
+    const seen = await Promise.all(grants.map((grant) => this.#seen(grant)));
+    return isOpen ? seen.filter(({ ended }) => ended === undefined) : seen;
+  }
+
+  async get(id: string): Promise<Grant | undefined> {
+    const grant = await this.#options.rows.get(id);
+    return grant && this.#seen(grant);
+  }
+
+  stateOf(grant: Grant): GrantState {
+    return this.#isOver(grant) && !grant.ended ? "expired" : grantStateOf(grant, this.#options.clock.now());
+  }
+
+  /** Replaces bounds of a grant that has not ended. Throws if one is beyond its cap. */
+  async extend(id: string, bounds: GrantBounds, by?: string): Promise<Grant> {
+    const { rows, clock, caps } = this.#options;
+    if (bounds.minutes === undefined && bounds.maxUses === undefined && !bounds.budget)
+      throw badGrant("Nothing was said about how to extend it");
+    const known = await this.#require(id);
+    const { until, maxUses, budget } = readBounds(bounds, caps?.() ?? {}, clock.now());
+    if (budget && budget.unit !== known.budget?.unit) throw badGrant(`Grant "${id}" has no budget in ${budget.unit}`);
+    const change = (grant: Grant): Partial<Grant> | undefined => {
+      if (this.#isOver(grant)) return undefined;
+      // A bound of uses or of an amount is added to a grant without one only if that narrows it.
+      return { until: until ?? grant.until, maxUses: maxUses ?? grant.maxUses, budget: budget ?? grant.budget };
+    };
+    const extended = await rows.change(id, change, { change: "extended", by });
+    if (!extended) throw hasEnded(id);
+    this.#emit(extended, "extended");
+    return extended;
+  }
+
+  /** From now on it covers no call. A call that has started goes on. */
+  async revoke(id: string, by?: string): Promise<Grant> {
+    await this.#require(id);
+    const ended = { ended: "revoked", endedAt: this.#options.clock.now(), endedBy: by } as const;
+    const revoked = await this.#options.rows.change(id, () => ended, { change: "revoked", by });
+    if (!revoked) throw hasEnded(id);
+    this.#emit(revoked, "revoked");
+    return revoked;
+  }
+
+  /** Gives back what a call took: a person found out that it did nothing. */
+  async giveBack(id: string, callId: string, by?: string): Promise<Grant> {
+    await this.#require(id);
+    if (!(await this.#options.calls.giveBackCharge(callId, id)))
+      throw badGrant(`No call "${callId}" that has ended has taken anything from grant "${id}"`);
+    const grant = await this.#options.rows.change(id, () => ({}), { change: "given_back", by });
+    return grant ?? this.#require(id);
+  }
+
+  /** Removes a rule from the grants of a session, or replaces it; false if none has it. */
+  async remove(rule: string, session: string | undefined, to?: string, by?: string): Promise<boolean> {
+    if (to !== undefined) new RuleSet().add(to, "allow", GRANT);
+    const open = await this.list({ isOpen: true });
+    const found = open.filter(({ holder, rules }) => holder.session === (session ?? null) && rules.includes(rule));
+    for (const { id, rules } of found) {
+      const others = rules.filter((text) => text !== rule && text !== to);
+      const left = to === undefined ? others : [...others, to];
+      if (left.length === 0) await this.revoke(id, by);
+      else await this.#options.rows.change(id, () => ({ rules: left }), { change: "extended", by });
+    }
+    return found.length > 0;
+  }
+
+  /** The verdict of a grant on a call that the rules would ask about. Undefined if none covers it. */
+  allow(judged: Judged, caller: Partial<Caller>): MaybePromise<Verdict | undefined> {
+    const open = this.openFor(judged.tool, caller);
+    if (open instanceof Promise) return open.then((grants) => this.#allow(grants, judged));
+    return this.#allow(open, judged);
+  }
+
+  /** Grants that may cover calls of the tool by this caller, the newest first. */
+  openFor(tool: AnyTool, caller: Partial<Caller>): MaybePromise<Grant[]> {
+    const { rows, calls } = this.#options;
+    const isFor = (grant: Grant): boolean => {
+      if (!isHolder(grant, caller, calls.processId)) return false;
+      if (this.#isOver(grant)) {
+        void this.#seen(grant);
+        return false;
+      }
+      const names = Object.keys(grant.tools);
+      return names.length === 0 || grant.tools[tool.name] === definitionHash(tool, sha256);
+    };
+    const open = rows.list({ isOpen: true, of: caller, max: MAX_OPEN_GRANTS });
+    return open instanceof Promise ? open.then((grants) => grants.filter(isFor)) : open.filter(isFor);
+  }
+
+  /** One that covers the call alone; otherwise those that cover it together, such as the parts of a command. */
+  #allow(open: readonly Grant[], judged: Judged): MaybePromise<Verdict | undefined> {
+    if (open.length === 0) return undefined;
+    return withAnswers((answers) => {
+      const now = this.#options.clock.now();
+      const covers = (grants: readonly Grant[]): boolean =>
+        this.#ruleSetWith(grants).judge({ ...judged, answers }).decision === "allow";
+      const usable = open.filter((grant) => {
+        const [charge] = chargesOf({ verdict: verdictOf([grant]), tool: judged.tool, input: judged.input }) ?? [];
+        return charge !== undefined && refusalOfCharge(grant, charge, now) === undefined;
+      });
+      const alone = usable.find((grant) => covers([grant]));
+      if (alone) return verdictOf([alone]);
+      if (usable.length < 2 || !covers(usable)) return undefined;
+      let needed: readonly Grant[] = usable;
+      for (const grant of usable) {
+        const others = needed.filter((each) => each !== grant);
+        if (covers(others)) needed = others;
+      }
+      return verdictOf(needed);
+    });
+  }
+
+  #ruleSetWith(grants: readonly Grant[]): RuleSet {
+    const of = this.#options.rules.compiled();
+    const allow = grants.flatMap(({ rules }) => rules);
+    const key = allow.join("\n");
+    const known = this.#ruleSets.get(key);
+    if (known?.of === of) return known.ruleSet;
+    const ruleSet = new RuleSet([...this.#options.rules.sources(), { origin: GRANT, allow }]);
+    this.#ruleSets.set(key, { of, ruleSet });
+    return ruleSet;
+  }
+
+  #isOver(grant: Grant): boolean {
+    const { clock } = this.#options;
+    const { id, until } = grant;
+    if (until === undefined) return false;
+    const key = `${id} ${until}`;
+    const now = clock.monotonic();
+    let deadline = this.#deadlines.get(key);
+    if (deadline === undefined) this.#deadlines.set(key, (deadline = now + until - clock.now()));
+    return deadline <= now || isOver(grant, clock.now());
+  }
+
+  /** Its end is stored when it is first seen, so that setting the clock back does not revive it. */
+  async #seen(grant: Grant): Promise<Grant> {
+    if (grant.ended || !this.#isOver(grant)) return grant;
+    const ended = { ended: "expired", endedAt: this.#options.clock.now() } as const;
+    try {
+      // Another process may have extended it meanwhile.
+      const end = (now: Grant) => (now.until === grant.until ? ended : undefined);
+      const expired = await this.#options.rows.change(grant.id, end, { change: "expired" });
+      if (expired) this.#emit(expired, "expired");
+    } catch {
+      // The store cannot be written: it is over nevertheless.
+    }
+    return { ...grant, ...ended };
+  }
+
+  async #require(id: string): Promise<Grant> {
+    const grant = await this.get(id);
+    if (grant) return grant;
+    throw toolError("invalid_input", `There is no grant "${id}"`, { next: "List the grants." });
+  }
+
+  #emit({ id, holder, used, until, endedBy, by }: Grant, change: GrantChange): void {
+    const { events, clock } = this.#options;
+    if (!events.hasListeners("grant_changed")) return;
+    const facts = { grantId: id, session: holder.session ?? undefined, user: holder.user ?? undefined, used, until };
+    events.emit({ type: "grant_changed", at: clock.now(), change, by: endedBy ?? by, ...facts });
+  }
+}
+
+function verdictOf(grants: readonly Grant[]): Verdict {
+  const ids = grants.map(({ id }) => id);
+  const rule = grants.flatMap(({ rules }) => rules).join(", ");
+  const reason = reasonText("verdict.grant", { grant: ids.join(", ") });
+  return { decision: "allow", by: "grant", ...reason, rule, origin: GRANT, grants: ids };
+}
+
+function hasEnded(id: string) {
+  return toolError("conflict", `Grant "${id}" has ended`, { next: "Give another one." });
+}

@@ -1,0 +1,271 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import type { Clock } from "../../src/core/clock.ts";
+import type { Caller } from "../../src/core/call.ts";
+import { createTool } from "../../src/core/create-tool.ts";
+import type { ToolEvent } from "../../src/core/events.ts";
+import { createHaft, createRuntime, type RuntimeOptions } from "../../src/runtime.ts";
+import { createFakeClock } from "../../src/testing/fake-clock.ts";
+import { readCommand } from "../../src/io/shell/command-signature.ts";
+import { openStore } from "../../src/store/store.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
+
+const push = createTool({
+  name: "push",
+  description: "Pushes",
+  kind: "execute",
+  permission: "confirm",
+  parameters: [],
+  run: () => "pushed",
+});
+
+async function askAndGrant(scope: "session" | "always") {
+  const haft = createHaft({ tools: [push] });
+  const call = (caller: { session?: string; user?: string }) => haft.execute("push", {}, { caller });
+  await call({ session: "s", user: "ann" });
+  const [question] = await haft.approvals.list("pending");
+  await haft.approvals.approve(question!.id, { scope, rule: "push", by: "ann" });
+  return { haft, call };
+}
+
+test("a grant for a session applies only in that session and to that caller", async () => {
+  const { haft, call } = await askAndGrant("session");
+  expect(await call({ session: "s", user: "ann" })).toMatchObject({ status: "completed" });
+  expect(await call({ session: "other", user: "ann" })).toMatchObject({ status: "pending" });
+  // Any caller may claim a session's name.
+  expect(await call({ session: "s", user: "bob" })).toMatchObject({ status: "pending" });
+  const [grant] = await haft.policy.grants.list();
+  const { verdict } = await haft.policy.explain("push", {}, { caller: { session: "s", user: "ann" } });
+  expect(verdict).toMatchObject({ decision: "allow", by: "grant", grants: [grant!.id] });
+  expect(grant).toMatchObject({ by: "ann", rules: ["push"], why: "this session" });
+  expect(haft.policy.rules.rules()).toEqual([]);
+});
+
+test("a grant for always applies to all callers, and is passed to the store of rules", async () => {
+  const { haft, call } = await askAndGrant("always");
+  expect(await call({ session: "other", user: "bob" })).toMatchObject({ status: "completed" });
+  expect(haft.policy.rules.rules()).toMatchObject([{ text: "push", list: "allow", origin: "local" }]);
+});
+
+test("a grant never beats a deny, an ask rule or a mode that denies, also a later one", async () => {
+  const haft = createHaft({ tools: [push] });
+  await haft.policy.grants.add("push", { session: "s" });
+  const call = (mode?: "plan" | "dontAsk") => haft.execute("push", {}, { caller: { session: "s" }, mode });
+  expect(await call()).toMatchObject({ status: "completed" });
+  expect(await call("dontAsk")).toMatchObject({ status: "completed" });
+  expect(await call("plan")).toMatchObject({ status: "failed" });
+  haft.policy.rules.add("push", "ask", "user");
+  expect(await call()).toMatchObject({ status: "pending" });
+  haft.policy.rules.add("push", "deny", "user");
+  expect(await call()).toMatchObject({ error: { code: "denied" } });
+});
+
+test("refuses what is no rule, and bounds beyond the caps, instead of less than was asked for", async () => {
+  const { grants } = createHaft({ grants: { maxMinutes: 60, maxUses: 5, maxBudget: { EUR: 50 } } }).policy;
+  const draft = { holder: {}, rules: ["push"], why: "x" };
+  await expect(grants.add("Bash(", { session: "s" })).rejects.toThrow(TypeError);
+  await expect(grants.give({ ...draft, rules: [] })).rejects.toThrow("at least one rule");
+  await expect(grants.give({ ...draft, minutes: 61 })).rejects.toThrow(
+    "61 minutes is more than a grant may have: at most 60",
+  );
+  await expect(grants.give({ ...draft, maxUses: 6 })).rejects.toThrow("at most 5");
+  await expect(grants.give({ ...draft, maxUses: 1.5 })).rejects.toThrow("not a number of uses");
+  await expect(grants.give({ ...draft, budget: { unit: "EUR", max: 50.01 } })).rejects.toThrow("at most 50");
+  for (const minutes of [0, -1, Number.NaN, Infinity])
+    await expect(grants.give({ ...draft, minutes })).rejects.toThrow();
+  for (const unit of ["", "__proto__ x", "E\nR"])
+    await expect(grants.give({ ...draft, budget: { unit, max: 1 } })).rejects.toThrow("unit");
+  const given = await grants.give({ ...draft, maxUses: 5 });
+  await expect(grants.extend(given.id, { maxUses: 6 })).rejects.toThrow("at most 5");
+  expect(await grants.list()).toHaveLength(1);
+});
+
+/** A tool that pays, and counts what it paid. */
+function openBank(options: RuntimeOptions = {}, config: object = {}) {
+  const paid: number[] = [];
+  const pay = createTool({
+    name: "pay",
+    description: "Pays",
+    kind: "execute",
+    inputSchema: z.object({ amount: z.number(), currency: z.string().default("EUR") }),
+    amount: { parameter: "amount", unit: { parameter: "currency" } },
+    execute: ({ amount }) => void paid.push(amount),
+    ...config,
+  });
+  const haft = createRuntime({ tools: [pay], ...options });
+  onTestFinished(() => haft.shutdown());
+  const call = (amount: number, caller: Partial<Caller> = {}, more: object = {}) =>
+    haft.execute("pay", { amount }, { caller: { session: "s", user: "ann", ...caller }, ...more });
+  const give = (bounds: object = {}) =>
+    haft.policy.grants.give({ holder: { user: "ann" }, rules: ["pay"], why: "refunds", ...bounds });
+  return { haft, paid, call, give };
+}
+
+async function openFile(clock?: Clock) {
+  const store = await openStore({ stateFolder: temporaryFolder() }, { clock });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+describe.each(["memory", "a store"])("a grant in %s", (where) => {
+  const open = async (options: RuntimeOptions = {}, config: object = {}) => {
+    if (where === "memory") return openBank(options, config);
+    const store = await openFile(options.clock);
+    return openBank({ calls: store.calls, log: store.audit, ...options }, config);
+  };
+
+  test("covers as many calls as it has uses, and the next one asks", async () => {
+    const { call, give, haft, paid } = await open();
+    const { id } = await give({ maxUses: 2 });
+    expect(await call(1)).toMatchObject({ status: "completed" });
+    expect(await call(2)).toMatchObject({ status: "completed" });
+    expect(await call(3)).toMatchObject({ status: "pending" });
+    expect(paid).toEqual([1, 2]);
+    const grant = await haft.policy.grants.get(id);
+    expect(grant).toMatchObject({ used: 2, unknown: 0 });
+    expect(haft.policy.grants.stateOf(grant!)).toBe("used_up");
+    await haft.policy.grants.extend(id, { maxUses: 3 }, "bob");
+    expect(await call(4)).toMatchObject({ status: "completed" });
+  });
+
+  test("covers calls without a session and a key, and counts them too", async () => {
+    const { haft, give, paid } = await open();
+    const { id } = await give({ holder: {}, maxUses: 2 });
+    const calls = [1, 2, 3, 4].map((amount) => haft.execute("pay", { amount }));
+    const statuses = (await Promise.all(calls)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === "completed")).toHaveLength(2);
+    expect(paid).toHaveLength(2);
+    expect(await haft.execute("pay", { amount: 5 })).toMatchObject({ status: "pending" });
+    expect(await haft.policy.grants.get(id)).toMatchObject({ used: 2 });
+  });
+
+  test("sums up the amount that the tool names, in its unit, exactly", async () => {
+    const { call, give, haft, paid } = await open();
+    const { id } = await give({ budget: { unit: "EUR", max: 0.3 } });
+    expect(await call(0.1)).toMatchObject({ status: "completed" });
+    expect(await call(0.2)).toMatchObject({ status: "completed" });
+    expect(await call(0.000001)).toMatchObject({ status: "pending" });
+    expect(paid).toEqual([0.1, 0.2]);
+    expect(await haft.policy.grants.get(id)).toMatchObject({ spent: 300_000 });
+  });
+
+  test.each([[-5], [0.0000001], [1e300], [101]])("does not cover the amount %d", async (amount) => {
+    const { call, give, paid } = await open();
+    await give({ budget: { unit: "EUR", max: 100 } });
+    expect(await call(amount)).toMatchObject({ status: "pending" });
+    expect(paid).toEqual([]);
+  });
+
+  test("does not cover another currency, and no tool without an amount", async () => {
+    const { haft, give } = await open();
+    await give({ budget: { unit: "EUR", max: 100 }, rules: ["pay", "push"] });
+    haft.register(push);
+    const caller = { session: "s", user: "ann" };
+    expect(await haft.execute("pay", { amount: 1, currency: "USD" }, { caller })).toMatchObject({ status: "pending" });
+    expect(await haft.execute("push", {}, { caller })).toMatchObject({ status: "pending" });
+    expect(await haft.execute("pay", { amount: 1 }, { caller })).toMatchObject({ status: "completed" });
+  });
+
+  test("charges a call once, however often it is repeated", async () => {
+    const { call, give, haft, paid } = await open();
+    const { id } = await give({ maxUses: 5 });
+    const results = await Promise.all([1, 2, 3].map(() => call(7, {}, { id: "same" })));
+    expect(results.map(({ status }) => status)).toEqual(["completed", "completed", "completed"]);
+    expect(await call(7, {}, { id: "same" })).toMatchObject({ metadata: { known: "replay" } });
+    expect(paid).toEqual([7]);
+    expect(await haft.policy.grants.get(id)).toMatchObject({ used: 1 });
+  });
+
+  test("is not used by a subagent, another user, another task or after its end", async () => {
+    const { call, give, haft } = await open();
+    const { id } = await give({ holder: { user: "ann", task: "t", depth: 0 } });
+    expect(await call(1, { task: "t" })).toMatchObject({ status: "completed" });
+    for (const other of [{ task: "u" }, { task: "t", user: "bob" }, { task: "t", depth: 1 }, {}])
+      expect(await call(1, other)).toMatchObject({ status: "pending" });
+    await haft.policy.grants.revoke(id, "bob");
+    expect(await call(1, { task: "t" })).toMatchObject({ status: "pending" });
+    await expect(haft.policy.grants.revoke(id)).rejects.toThrow("has ended");
+    await expect(haft.policy.grants.extend(id, { minutes: 5 })).rejects.toThrow("has ended");
+  });
+
+  test("ends with its time, and setting the clock back does not revive it", async () => {
+    const fake = createFakeClock();
+    let backMs = 0;
+    const clock = { ...fake, now: () => fake.now() - backMs };
+    const { call, give, haft } = await open({ clock });
+    const { id } = await give({ minutes: 10 });
+    expect(await call(1)).toMatchObject({ status: "completed" });
+    backMs = 60 * 60_000;
+    await fake.advance(11 * 60_000);
+    expect(await call(1)).toMatchObject({ status: "pending" });
+    expect(await haft.policy.grants.get(id)).toMatchObject({ ended: "expired" });
+  });
+
+  test("covers only the definition of the tool that was shown", async () => {
+    const { call, give } = await open();
+    await give({ tools: { pay: "sha256:another" } });
+    expect(await call(1)).toMatchObject({ status: "pending" });
+  });
+
+  test("is charged for a call whose tool failed after it began, and not for one that could not begin", async () => {
+    const { call, give, haft } = await open({}, { execute: () => Promise.reject(new Error("declined")) });
+    const { id } = await give({ budget: { unit: "EUR", max: 100 } });
+    expect(await call(5, {}, { id: "failed" })).toMatchObject({ status: "failed" });
+    expect(await haft.policy.grants.get(id)).toMatchObject({ used: 1, spent: 5_000_000, unknown: 0 });
+    await haft.policy.grants.giveBack(id, "failed", "bob");
+    expect(await haft.policy.grants.get(id)).toMatchObject({ used: 0, spent: 0 });
+    await expect(haft.policy.grants.giveBack(id, "failed")).rejects.toThrow("No call");
+    const stopped = new AbortController();
+    stopped.abort();
+    await call(5, {}, { signal: stopped.signal });
+    expect(await haft.policy.grants.get(id)).toMatchObject({ used: 0 });
+  });
+
+  test("is charged for a background call when a worker starts it", async () => {
+    const { call, give, haft, paid } = await open();
+    const { id } = await give({ maxUses: 1 });
+    const pending = await call(1, {}, { background: true });
+    expect(pending).toMatchObject({ status: "pending", pending: { kind: "job" } });
+    if (pending.status !== "pending") return;
+    await expect.poll(() => paid.length, { timeout: 60_000 }).toBe(1);
+    expect(await haft.policy.grants.get(id)).toMatchObject({ used: 1 });
+    expect(await call(2)).toMatchObject({ status: "pending", pending: { kind: "approval" } });
+  });
+});
+
+test("the record of a call has its grant, and what becomes of a grant is in the log and an event", async () => {
+  const store = await openFile();
+  const { call, give, haft } = openBank({ calls: store.calls, log: store.audit });
+  const events: ToolEvent[] = [];
+  haft.on("grant_changed", (event) => events.push(event));
+  const { id } = await give({ maxUses: 1, by: "bob" });
+  await call(1, {}, { id: "c1" });
+  await haft.policy.grants.extend(id, { maxUses: 2 }, "bob");
+  await haft.policy.grants.revoke(id, "bob");
+  expect(events).toMatchObject(
+    ["granted", "used_up", "extended", "revoked"].map((change) => ({ type: "grant_changed", grantId: id, change })),
+  );
+  const { entries } = await store.audit.query({ kind: "grant" });
+  expect(entries.map(({ data }) => data["change"]).reverse()).toEqual(["granted", "used_up", "extended", "revoked"]);
+  const { entries: begun } = await store.audit.query({ callId: "c1", kind: "call_begun" });
+  expect(begun).toMatchObject([{ data: { verdict: { by: "grant", grants: [id] } } }]);
+});
+
+test("several grants cover the parts of a command together, and each is charged", async () => {
+  const exec = createTool({
+    name: "exec",
+    description: "Runs",
+    kind: "execute",
+    inputSchema: z.object({ command: z.string() }),
+    signature: ({ command }) => ({ text: command, command: readCommand(command) }),
+    execute: () => "done",
+  });
+  const haft = createHaft({ tools: [exec] });
+  const caller = { session: "s" };
+  const one = await haft.policy.grants.add("Bash(npm test)", caller);
+  const two = await haft.policy.grants.add("Bash(npm ci)", caller);
+  await haft.policy.grants.add("Bash(npm run lint)", caller);
+  const { verdict } = await haft.policy.explain("exec", { command: "npm ci && npm test" }, { caller });
+  expect(verdict).toMatchObject({ decision: "allow", by: "grant" });
+  expect([...verdict.grants!].sort()).toEqual([one.id, two.id].sort());
+});
