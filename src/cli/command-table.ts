@@ -124,6 +124,8 @@ export const COMMANDS: readonly CommandEntry[] = [
     lock: "Write haft.lock: the tools of the servers",
     verify: "Check the servers against haft.lock, for CI",
     import: "Import the servers of another client",
+    restore: "Give an agent its servers back",
+    remove: "Remove an MCP server",
     login: "Sign in to a remote MCP server",
     resources: "List the resources of the servers",
     read: "Read a resource",

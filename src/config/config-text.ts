@@ -195,7 +195,7 @@ interface Frame {
   index: number;
 }
 
-const TOKEN =
+export const JSON_TOKEN =
   /\/\/[^\n\r\u2028\u2029]*|\/\*[^]*?\*\/|"(?:\\[^]|[^"\\])*"|'(?:\\[^]|[^'\\])*'|[{}[\]:,]|[^\s{}[\]:,"'/\uFEFF]+/g;
 
 /** The position of each key and item, in text that the parser has accepted. */
@@ -203,7 +203,7 @@ function locateKeys(text: string, decode: (quoted: string) => string) {
   const offsets = new Map<string, number>();
   const duplicates: { path: ConfigPath; offset: number }[] = [];
   const stack: Frame[] = [];
-  for (const { 0: token, index: offset } of text.matchAll(TOKEN)) {
+  for (const { 0: token, index: offset } of text.matchAll(JSON_TOKEN)) {
     if (token.startsWith("//") || token.startsWith("/*") || token === ":") continue;
     const frame = stack.at(-1);
     if (token === "}" || token === "]") {

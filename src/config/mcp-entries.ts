@@ -97,8 +97,28 @@ const KEYS: readonly ConfigPath[] = [
   ["tools", "mcpServers"],
 ];
 
-/** Throws a `ConfigError` for an entry that is not an object. */
+/** Whether an entry starts Haft itself, for another client. Haft never starts that one. */
+export function isHaftServer(fields: Readonly<Record<string, unknown>>): boolean {
+  const words = [fields["command"], fields["args"]].flat().filter((word) => typeof word === "string");
+  const at = words.indexOf("mcp") - 1;
+  const program = words[at];
+  if (program === undefined) return false;
+  // Nothing else may be in between that could be the program.
+  const isStarted =
+    at === 0 || (RUNNER.test(words[0] ?? "") && words.slice(1, at).every((word) => /^(?:-y|--yes)$/.test(word)));
+  const isOwn = program === process.argv[1] && /[\\/]cli[\\/]main\.[jt]s$/.test(program);
+  return isStarted && (isOwn || HAFT_PROGRAM.test(program));
+}
+
+const RUNNER = /(?:^|[\\/])(?:node|npx|bunx)(?:\.cmd|\.exe)?$/;
+const HAFT_PROGRAM = /(?:^|[\\/])haft(?:@[\w.-]+|\.cmd|\.exe|\.ps1|[\\/]dist[\\/]cli[\\/]main\.js)?$/;
+
+/** Without entries that start Haft itself. Throws a `ConfigError` for an entry that is not an object. */
 export function findMcpEntries(value: unknown, file?: string): RawMcpEntry[] {
+  return allEntries(value, file).filter(({ fields }) => !isHaftServer(fields));
+}
+
+function allEntries(value: unknown, file?: string): RawMcpEntry[] {
   if (Array.isArray(value)) return entriesOf(value, [], file);
   if (isOpencode(value, file)) {
     const servers = isObject(value) ? value["mcp"] : undefined;

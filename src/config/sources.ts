@@ -134,7 +134,7 @@ async function readSource(source: SourceFile): Promise<RawSource | undefined> {
 }
 
 /** Two files are an error: one would be ignored, with its denials. */
-async function onlyFile(base: string): Promise<string | undefined> {
+export async function onlyFile(base: string): Promise<string | undefined> {
   const files = ENDINGS.map((ending) => `${base}.${ending}`);
   for (const file of files) noteLook(file);
   const present = await Promise.all(

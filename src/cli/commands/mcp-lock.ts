@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import type { AgentName, FileChange } from "../../config/agent-servers.ts";
 import type { McpLockNow } from "../../contracts/mcp.ts";
 import type { DefinitionLock, LockFinding } from "../../mcp/client/definition-lock.ts";
 import { countOf } from "../../core/results/count-of.ts";
@@ -8,7 +9,9 @@ import { CommandError, EXIT } from "../exit-codes.ts";
 import { showColumns } from "../layout.ts";
 import { waitForServers } from "../mcp-servers.ts";
 import { type Output, safe, safeLine } from "../output.ts";
+import { confirm } from "../prompts.ts";
 import { showDiff } from "../show-diff.ts";
+import { haftCommand, isInteractive } from "../terminal.ts";
 
 export const lock = defineCommand({
   examples: [["haft mcp lock", "write haft.lock, and show what changed in it"]],
@@ -155,3 +158,110 @@ function sarifOf(findings: readonly LockFinding[], { file, rules, lineOf }: Sari
   const $schema = "https://json.schemastore.org/sarif-2.1.0.json";
   return { $schema, version: "2.1.0", runs: [{ tool: { driver }, results }] };
 }
+
+export const AGENT_OPTIONS = {
+  user: { type: "flag", about: "Only files of the user" },
+  project: { type: "flag", about: "Only files of this folder" },
+  yes: { type: "flag", about: "Write what is there now, without the question" },
+} as const;
+
+interface AgentImportCommand {
+  agent: AgentName;
+  options: { user: boolean; project: boolean; yes: boolean; replace: boolean };
+  names: ReadonlyMap<string, string>;
+}
+
+/** Takes the servers of an agent behind Haft, after a person has seen what is written. */
+export async function importAgent(
+  { agent, options, names }: AgentImportCommand,
+  { folder, terminal, output, interrupted }: Pick<Invocation, "folder" | "terminal" | "output" | "interrupted">,
+): Promise<number> {
+  const { planAgentImport, writeAgentImport } = await import("../../config/agent-servers.ts");
+  const { user, project, yes, replace: replaces } = options;
+  const scopes = (["user", "project"] as const).filter((scope) =>
+    user === project ? true : scope === "user" ? user : project,
+  );
+  const plan = await planAgentImport({
+    ...{ folder, agent, scopes, replaces, names, user: { env: terminal.env } },
+    commandFor: (scope) => [...haftCommand(), "mcp", ...(scope === "project" ? ["--folder", folder] : [])],
+  });
+  for (const note of plan.notes) output.warn(safeLine(note));
+  if (plan.servers.length === 0) {
+    output.data({ agent, servers: [], files: [] }, () => []);
+    output.info(`${agent} has no MCP servers that are not behind Haft already.`);
+    return EXIT.done;
+  }
+  const next = `haft mcp import ${agent} --yes`;
+  const answered = await agreeTo(plan.changes, { terminal, output, interrupted, yes, next });
+  if (answered !== undefined) return answered;
+  await writeAgentImport(plan, { env: terminal.env }, Date.now());
+  const files = plan.changes.map(({ file }) => file);
+  output.data({ agent, servers: plan.servers, files }, () => plan.servers.map(safeLine));
+  output.info(
+    `${countOf(plan.servers.length, "server")} of ${agent} behind Haft. To review and start them: haft trust`,
+  );
+  output.info(`To give them back: haft mcp restore ${agent}`);
+  return EXIT.done;
+}
+
+export const restore = defineCommand({
+  examples: [["haft mcp restore claude", "give Claude Code its MCP servers back"]],
+  operands: [{ name: "AGENT" }],
+  options: { yes: AGENT_OPTIONS.yes },
+  notes: [
+    "Undoes `haft mcp import AGENT`: the agent's files are as before, or have the old servers beside what was added since.",
+    "The servers leave Haft's configuration.",
+  ],
+  async run({ operands: [agent = ""], terminal, output, interrupted, options: { yes } }) {
+    const { AGENTS, planRestore, writeRestore } = await import("../../config/agent-servers.ts");
+    const name = AGENTS.find((each) => each === agent);
+    if (!name) throw new UsageError(`"${agent}" is not an agent.`, `Agents: ${AGENTS.join(", ")}.`);
+    const plan = await planRestore(name, { env: terminal.env });
+    if (plan.records.length === 0)
+      throw new UsageError(`No servers of ${name} were imported.`, `haft mcp import ${name}`);
+    const next = `haft mcp restore ${name} --yes`;
+    const answered = await agreeTo(plan.changes, { terminal, output, interrupted, yes, next });
+    if (answered !== undefined) return answered;
+    await writeRestore(plan);
+    const files = plan.changes.map(({ file }) => file);
+    output.data({ agent: name, files }, () => files.map(safeLine));
+    output.info(`${name} has its servers back.`);
+    return EXIT.done;
+  },
+});
+
+type Agreement = Pick<Invocation, "terminal" | "output" | "interrupted"> & { yes: boolean; next: string };
+
+/** Shows the difference of each file. Undefined if a person agrees to it; otherwise the exit code. */
+async function agreeTo(
+  changes: readonly FileChange[],
+  { terminal, output, interrupted, yes, next }: Agreement,
+): Promise<number | undefined> {
+  const [{ unifiedDiff }, { hideSecrets }] = await Promise.all([
+    import("../../io/files/unified-diff.ts"),
+    import("../../core/secrets/mask-secrets.ts"),
+  ]);
+  for (const { file, before, after } of changes) {
+    const { text } = await unifiedDiff({ before, after }, { path: file });
+    for (const line of showDiff(hideSecrets(text), output)) output.info(line);
+  }
+  if (yes) return undefined;
+  if (!isInteractive(terminal)) {
+    output.notice(`Nothing was written yet. Read it, then run \`${next}\`.`);
+    return EXIT.pending;
+  }
+  return (await confirm("Write this?", { terminal, signal: interrupted })) ? undefined : EXIT.pending;
+}
+
+export const remove = defineCommand({
+  examples: [["haft mcp remove files", "disconnect a server, and remove it from .mcp.json"]],
+  operands: [{ name: "NAME" }],
+  notes: ["What was approved for it is forgotten."],
+  uses: ["mcp"],
+  async run({ connect, output, operands: [name = ""] }) {
+    const client = await connect({ only: ["mcp"], connectsMcp: false });
+    const { items } = await client.mcp.remove(name);
+    output.data({ name, servers: items.map((each) => each.name) }, () => []);
+    output.info(`Removed "${safeLine(name)}".`);
+  },
+});

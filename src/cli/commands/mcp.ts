@@ -16,7 +16,7 @@ import { confirm } from "../prompts.ts";
 import { showImported } from "../show-imported.ts";
 import { hasDesktop, haftCommand, isInteractive, openInBrowser, userName } from "../terminal.ts";
 
-import { lock, verify } from "./mcp-lock.ts";
+import { AGENT_OPTIONS, importAgent, lock, remove, restore, verify } from "./mcp-lock.ts";
 
 const GRACE_MS = 10_000;
 
@@ -205,9 +205,11 @@ const importServers = defineCommand({
     ["haft mcp import .vscode/mcp.json", "the servers of VS Code"],
     ["haft mcp import ~/.codex/config.toml", "the servers of Codex"],
     ["haft mcp import opencode.json --rename docs=docs2", "with another name for one of them"],
+    ["haft mcp import claude", "take all servers of Claude Code behind Haft, and write Haft in their place"],
   ],
-  operands: [{ name: "FILE", completes: "file" }],
+  operands: [{ name: "FILE|AGENT", completes: "file" }],
   options: {
+    ...AGENT_OPTIONS,
     replace: { type: "flag", about: "Replace servers of the same names that have other settings" },
     rename: { type: "list", value: "NAME=NEW", about: "Import a server under another name" },
   },
@@ -215,14 +217,24 @@ const importServers = defineCommand({
     "Reads the files of Claude Desktop and Code, Cursor, VS Code, Gemini, Codex and OpenCode, and writes their servers to .mcp.json",
     "of the folder. If a server of the same name has other settings, nothing is written: use --replace or --rename.",
     "The output lists what happens to each setting. Then `haft trust` allows the servers to run.",
+    "With the name of an agent (claude, codex, gemini, cursor, copilot, opencode), its servers go to Haft's own configuration,",
+    "and its files start Haft instead; the difference is shown first. `haft mcp restore AGENT` gives them back.",
   ],
-  async run({ operands: [file = ""], folder, terminal, output, options: { replace, rename } }) {
-    const [{ resolve }, { userPaths }, json] = await Promise.all([
+  async run({ operands: [file = ""], folder, terminal, output, interrupted, options }) {
+    const { replace, rename } = options;
+    const [{ resolve }, { existsSync }, { userPaths }, json, { AGENTS }] = await Promise.all([
       import("node:path"),
+      import("node:fs"),
       import("../../config/user-paths.ts"),
       import("../../config/mcp-json.ts"),
+      import("../../config/agent-servers.ts"),
     ]);
     const source = { file: resolve(terminal.cwd, file) };
+    const agent = existsSync(source.file) ? undefined : AGENTS.find((name) => name === file);
+    if (agent) {
+      const given = { agent, options, names: new Map(Object.entries(readPairs(rename) ?? {})) };
+      return importAgent(given, { folder, terminal, output, interrupted });
+    }
     const { home } = userPaths({ env: terminal.env });
     const read = await json.readMcpImport(source, { env: terminal.env, folder, home });
     const names = new Map(Object.entries(readPairs(rename) ?? {}));
@@ -252,6 +264,7 @@ const importServers = defineCommand({
     output.info(
       `${countOf(added.length, "server", "servers")} imported (format: ${dialect}). To review and start: haft trust`,
     );
+    return EXIT.done;
   },
 });
 
@@ -607,6 +620,8 @@ export const commands = {
   lock,
   verify,
   import: importServers,
+  restore,
+  remove,
   login,
   resources,
   read,
