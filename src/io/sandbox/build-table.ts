@@ -1,7 +1,15 @@
 import { type CallArgument, CallTable, type TableAddress } from "./call-table.ts";
 import { ACCESS, addLandlock, type PathRule, scopeSignals } from "./landlock.ts";
-import { assembleFilter, encodeFilter, FAMILY, type SystemCallRules } from "./seccomp.ts";
-import { type Architecture, O_CLOEXEC, O_NOFOLLOW, O_PATH, requiredCall, type SystemCall } from "./system-calls.ts";
+import { assembleFilter, encodeFilter, FAMILY, type SystemCallRules, WATCHED_CALLS } from "./seccomp.ts";
+import {
+  type Architecture,
+  callNumber,
+  O_CLOEXEC,
+  O_NOFOLLOW,
+  O_PATH,
+  requiredCall,
+  type SystemCall,
+} from "./system-calls.ts";
 
 /** What a confined program may do, in terms of the kernel. All paths are real. */
 export interface TableRules {
@@ -42,13 +50,23 @@ export interface Overlay {
 /** What is shown instead of hidden paths, each an empty file or folder of its own. */
 export interface WatchedPlaceholders {
   binds: readonly Bind[];
-  /** The file that gets an event for each placeholder that was used; see `readReport`. */
+  /** The file that gets what the launcher has seen; see `readRecords`. */
   report: string;
+  /** Whether it also gets what the filter of system calls refused, and the counters of the network. */
+  isReported: boolean;
+}
+
+/** An overlay of a folder that a command must not write: what it writes there is noticed and thrown away. */
+export interface OutsideOverlay extends Overlay {
+  /** What is mounted inside, which an overlay would not show. */
+  inner: readonly string[];
 }
 
 /** A folder of which only some paths are shown. Everything else in it is absent. */
 export interface CoveredFolder {
   path: string;
+  /** An empty folder that is shown there and takes what the command writes. Default: nothing can be written. */
+  writtenTo?: string;
   /** What is shown below it, with everything that is mounted there. */
   shown: readonly (Pick<Bind, "from" | "to"> & { isFolder: boolean })[];
 }
@@ -56,6 +74,8 @@ export interface CoveredFolder {
 export interface NamespaceRules {
   /** Mounted first, in this order. */
   overlays?: readonly Overlay[];
+  /** Mounted after them. */
+  outside?: readonly OutsideOverlay[];
   /** All other paths are mounted read-only: Landlock does not see changes of modes, owners and times. */
   writable: readonly string[];
   /** May be changed but not replaced by another folder. */
@@ -119,6 +139,7 @@ const RESERVED_NUMBERS = 300;
 /** Too small for a file. Only with 1, and not with 0, the kernel also starts no program that collects core files. */
 const NO_CORE = 1;
 const SECCOMP_SET_MODE_FILTER = 1;
+const NEW_LISTENER = 8;
 
 /** The table that confines a program, and with `selfTest` then proves that it is confined. */
 export function buildTable(
@@ -153,6 +174,7 @@ export function buildTable(
     socketFamilies: ownNetwork || rules.network === "open" ? [FAMILY.ipv4, FAMILY.ipv6, FAMILY.netlink] : [],
     signals: ownProcesses || machine.abi >= 6 || rules.metadata,
     landlockChecksTruncation: machine.abi >= 3,
+    isReported: rules.namespaces?.watched?.isReported,
   });
   if (selfTest) builder.tryForbidden(selfTest, rules);
   return builder.table.build();
@@ -244,9 +266,12 @@ class TableBuilder {
     this.#mount({ to: "/", flags: MOUNT.recursive | MOUNT.private });
     // Before everything is read-only: an overlay needs folders that it can write.
     if (rules.overlays) this.#mountOverlays(rules.overlays);
+    if (rules.outside) this.#mountOverlays(rules.outside);
+    if (rules.covered?.writtenTo !== undefined) this.#keepOpen(rules.covered.writtenTo, COVER_DESCRIPTOR);
     this.#setReadOnly("/");
     for (const path of rules.writable) this.#bind(path, path);
     for (const path of rules.writable) this.#setWritable(path, AT_RECURSIVE);
+    for (const { lower } of rules.outside ?? []) this.#setWritable(lower, 0);
     // Before the binds, which take it along and may cover the placeholders.
     this.#hide(rules);
     for (const { from, to, isReadOnly } of rules.binds) {
@@ -271,10 +296,8 @@ class TableBuilder {
       this.#enterWorkingFolderAgain();
       return;
     }
-    if (rules.watched) {
-      table.superviseAndReport(EVENTS_DESCRIPTOR, REPORT_DESCRIPTOR);
-      for (const descriptor of [EVENTS_DESCRIPTOR, REPORT_DESCRIPTOR]) table.call(this.#number("close"), [descriptor]);
-    } else table.supervise();
+    if (rules.watched) this.#superviseAndReport(rules.watched);
+    else table.supervise();
     // If the launcher is killed, process 1 and with it every process of the namespace is.
     this.endWithParent();
     // Fails in containers that cover parts of /proc. The old one stays then.
@@ -299,22 +322,31 @@ class TableBuilder {
     table.call(this.#number("bind"), [descriptor, this.#proxyAddress(), SOCKET_ADDRESS_BYTES]);
     table.call(this.#number("listen"), [descriptor, 128]);
     const message = Buffer.from('{"cmd":"NODE_HANDLE","type":"net.Server","msg":"listening"}\n');
+    table.call(this.#number("sendmsg"), [channel, this.#descriptorMessage(message, descriptor).message, 0]);
+    table.call(this.#number("close"), [descriptor]);
+    table.try(this.#number("read"), [0, table.data(Buffer.alloc(8)), 1]);
+    table.call(this.#number("exit_group"), [0]);
+  }
+
+  /** What `sendmsg` takes to send bytes and a descriptor. `descriptor` is where its number is. */
+  #descriptorMessage(bytes: Buffer, number = -1): { message: TableAddress; descriptor: TableAddress } {
+    const { table } = this;
     const part = Buffer.alloc(16);
-    part.writeBigUInt64LE(BigInt(message.length), 8);
+    part.writeBigUInt64LE(BigInt(bytes.length), 8);
     const attached = Buffer.alloc(24);
     attached.writeBigUInt64LE(20n);
     attached.writeInt32LE(SOL_SOCKET, 8);
     attached.writeInt32LE(SCM_RIGHTS, 12);
-    attached.writeInt32LE(descriptor, 16);
+    attached.writeInt32LE(number, 16);
     const header = Buffer.alloc(56);
     header.writeBigUInt64LE(1n, 24);
     header.writeBigUInt64LE(BigInt(attached.length), 40);
-    const parts = table.data(part, [[0, table.data(message)]]);
-    const pointers = [[16, parts] as [number, typeof parts], [32, table.data(attached)] as [number, typeof parts]];
-    table.call(this.#number("sendmsg"), [channel, table.data(header, pointers), 0]);
-    table.call(this.#number("close"), [descriptor]);
-    table.try(this.#number("read"), [0, table.data(Buffer.alloc(8)), 1]);
-    table.call(this.#number("exit_group"), [0]);
+    const control = table.data(attached);
+    const pointers: [number, TableAddress][] = [
+      [16, table.data(part, [[0, table.data(bytes)]])],
+      [32, control],
+    ];
+    return { message: table.data(header, pointers), descriptor: control.plus(16) };
   }
 
   limit(resource: number, value: number): void {
@@ -352,7 +384,14 @@ class TableBuilder {
     const description = Buffer.alloc(16);
     description.writeUInt16LE(program.length / 8);
     const filter = this.table.data(description, [[8, this.table.data(program)]]);
-    this.table.call(this.#number("seccomp"), [SECCOMP_SET_MODE_FILTER, 0, filter]);
+    if (!rules.isReported) {
+      this.table.call(this.#number("seccomp"), [SECCOMP_SET_MODE_FILTER, 0, filter]);
+      return;
+    }
+    const { message, descriptor } = this.#descriptorMessage(Buffer.alloc(1));
+    this.table.call(this.#number("seccomp"), [SECCOMP_SET_MODE_FILTER, NEW_LISTENER, filter], { store: descriptor });
+    this.table.call(this.#number("sendmsg"), [CHANNEL.child, message, 0]);
+    for (const own of [CHANNEL.child, 3]) this.table.call(this.#number("close"), [own]);
   }
 
   /** Each of these must fail. If one succeeds, the launcher stops with an error. */
@@ -364,7 +403,13 @@ class TableBuilder {
     refuse("openat", [AT_FDCWD, outsidePath, O_CLOEXEC | O_WRONLY | O_CREAT, 0o600]);
     refuse("truncate", [outsidePath, 0]);
     refuse("unshare", [NEW.mounts]);
-    refuse("socket", [FAMILY.unix, STREAM, 0]);
+    // A reporting filter gives a descriptor that is no socket.
+    if (rules.namespaces?.watched?.isReported) {
+      this.table.call(this.#number("socket"), [FAMILY.unix, STREAM | O_CLOEXEC, 0]);
+      refuse("connect", [3, this.table.data(Buffer.from("\u0001\0/none\0")), 8]);
+      refuse("listen", [3, 1]);
+      this.table.call(this.#number("close"), [3]);
+    } else refuse("socket", [FAMILY.unix, STREAM, 0]);
     if (!rules.metadata || rules.namespaces) refuse("fchmodat", [AT_FDCWD, outsidePath, 0o777]);
     if (rules.network === "none" && !rules.namespaces?.ownNetwork) refuse("socket", [FAMILY.ipv4, STREAM, 0]);
     if (rules.namespaces || this.#machine.abi >= 6 || !rules.metadata) refuse("kill", [process, 0]);
@@ -432,19 +477,22 @@ class TableBuilder {
   }
 
   /** The lower folder is named by the working folder: its path may have any characters. */
-  #mountOverlays(overlays: readonly Overlay[]): void {
+  #mountOverlays(overlays: readonly (Overlay & Partial<OutsideOverlay>)[]): void {
     const { table } = this;
     const before = table.data(Buffer.alloc(4096));
     const [type, here] = [table.text("overlay"), table.text(".")];
     // `userxattr` is for users without capabilities, and refuses the options that root needs to switch off.
     const options = this.#machine.uid === 0 ? "redirect_dir=off,metacopy=off,index=off" : "userxattr";
     table.call(this.#number("getcwd"), [before, 4096]);
-    for (const { lower, upper, work } of overlays) {
+    for (const { lower, upper, work, inner = [] } of overlays) {
       if (/[,:\\]/.test(upper + work)) throw new Error("The folders of an overlay have unusable names");
       const layers = `lowerdir=.,upperdir=${upper},workdir=${work},volatile,${options}`;
       table.call(this.#number("chdir"), [table.text(lower)]);
+      for (const path of inner) table.call(this.#number("openat"), [AT_FDCWD, table.text(path), O_PATH | O_CLOEXEC, 0]);
       const flags = MOUNT.noSetuid | MOUNT.noDevices;
       table.call(this.#number("mount"), [type, here, type, flags, table.text(layers)]);
+      for (const [index, path] of inner.entries()) this.#bind(`/proc/self/fd/${3 + index}`, path);
+      for (const index of inner.keys()) table.call(this.#number("close"), [3 + index]);
     }
     table.call(this.#number("chdir"), [before]);
   }
@@ -471,7 +519,7 @@ class TableBuilder {
   }
 
   /** Before the mounts, which cover the placeholders. The launcher itself reads the events, outside the command's reach. */
-  #watch({ binds, report }: WatchedPlaceholders): void {
+  #watch({ binds, report, isReported }: WatchedPlaceholders): void {
     const { table } = this;
     table.call(this.#number("inotify_init1"), [O_CLOEXEC | O_NONBLOCK]);
     for (const { from } of binds) table.call(this.#number("inotify_add_watch"), [3, table.text(from), FIRST_USE]);
@@ -479,6 +527,32 @@ class TableBuilder {
     const flags = O_CLOEXEC | O_WRONLY | O_CREAT | O_TRUNC;
     table.call(this.#number("openat"), [AT_FDCWD, table.text(report), flags, 0o600]);
     this.#moveDescriptor(REPORT_DESCRIPTOR);
+    if (!isReported) return;
+    this.#keepOpen("/proc", PROC_DESCRIPTOR);
+    table.call(this.#number("socketpair"), [FAMILY.unix, STREAM | O_CLOEXEC, 0, table.data(Buffer.alloc(8))]);
+    table.call(this.#number("fcntl"), [4, F_DUPFD_CLOEXEC, CHANNEL.child]);
+    table.call(this.#number("close"), [4]);
+    this.#moveDescriptor(CHANNEL.launcher);
+  }
+
+  /** The child has none of the descriptors that the report is made with. */
+  #superviseAndReport({ isReported }: WatchedPlaceholders): void {
+    const { table } = this;
+    const { architecture } = this.#machine;
+    const actions = WATCHED_CALLS.flatMap(([name, action]) => {
+      const number = callNumber(architecture, name);
+      return number === undefined ? [] : [[number, action]];
+    });
+    const list = table.data(Buffer.from(new Uint32Array(actions.flat()).buffer));
+    const calls = isReported ? [CHANNEL.launcher, PROC_DESCRIPTOR, list, actions.length] : [0, 0, 0, 0];
+    table.superviseAndReport([EVENTS_DESCRIPTOR, REPORT_DESCRIPTOR, ...calls]);
+    const own = [EVENTS_DESCRIPTOR, REPORT_DESCRIPTOR, ...(isReported ? [CHANNEL.launcher, PROC_DESCRIPTOR] : [])];
+    for (const descriptor of own) table.call(this.#number("close"), [descriptor]);
+  }
+
+  #keepOpen(path: string, descriptor: number): void {
+    this.table.call(this.#number("openat"), [AT_FDCWD, this.table.text(path), O_PATH | O_CLOEXEC, 0]);
+    this.#moveDescriptor(descriptor);
   }
 
   /** The first free descriptor is needed again. */
@@ -520,9 +594,14 @@ class TableBuilder {
   }
 
   /** Built elsewhere and then moved: what is shown is below the folder that it covers. */
-  #cover({ path, shown }: CoveredFolder): void {
+  #cover({ path, shown, writtenTo }: CoveredFolder): void {
     const { table } = this;
-    table.call(this.#number("mount"), this.#emptyFolder(STAGE, 0, "mode=755,size=1m"));
+    if (writtenTo === undefined) table.call(this.#number("mount"), this.#emptyFolder(STAGE, 0, "mode=755,size=1m"));
+    else {
+      this.#mount({ from: `/proc/self/fd/${COVER_DESCRIPTOR}`, to: STAGE, flags: MOUNT.bind });
+      this.#setWritable(STAGE, 0);
+      table.call(this.#number("close"), [COVER_DESCRIPTOR]);
+    }
     for (const { from, to, isFolder } of shown) {
       const below = to.slice(path.length + 1).split("/");
       const places = below.map((_, index) => table.text([STAGE, ...below.slice(0, index + 1)].join("/")));
@@ -533,6 +612,7 @@ class TableBuilder {
       this.#ifExists(from, () => this.#bind(from, [STAGE, ...below].join("/")));
     }
     this.#mount({ from: STAGE, to: path, flags: MOUNT.move });
+    if (writtenTo !== undefined) return;
     const attributes = table.words(MOUNT.readOnly, 0, 0, 0);
     table.call(this.#number("mount_setattr"), [AT_FDCWD, table.text(path), 0, attributes, 32]);
   }
@@ -564,6 +644,9 @@ const REGULAR_FILE = 0o100000;
 /** Above those that the table uses for a moment. */
 const EVENTS_DESCRIPTOR = 21;
 const REPORT_DESCRIPTOR = 22;
+const PROC_DESCRIPTOR = 23;
+const CHANNEL = { launcher: 24, child: 25 } as const;
+const COVER_DESCRIPTOR = 26;
 /** Opened, changed, or an entry made or removed; reported once. */
 const FIRST_USE = 0x800003e6;
 /** It gets an empty folder of its own afterwards. */
@@ -591,4 +674,9 @@ const MOUNT = {
 /** Nameless files below this folder may be written through /dev/stdout and /dev/stderr. */
 export function outputRule(folder: string): PathRule {
   return { path: folder, access: ACCESS.change, isFolder: true };
+}
+
+/** What is written there is thrown away. Nothing becomes readable. */
+export function outsideRule(folder: string): PathRule {
+  return { path: folder, access: ACCESS.writeOnly, isFolder: true };
 }

@@ -89,9 +89,9 @@ export class CallTable {
     this.call(SUPERVISE, []);
   }
 
-  /** The same. In the end the launcher copies everything that can be read from one descriptor to the other. */
-  superviseAndReport(from: number, to: number): void {
-    this.call(SUPERVISE_REPORT, [from, to]);
+  /** The same. In the end the launcher reports what the child was refused; see `struct Watch` of `native/launch.c`. */
+  superviseAndReport(watch: readonly CallArgument[]): void {
+    this.call(SUPERVISE_REPORT, watch);
   }
 
   /** The same, and kills every process that it may signal. Only in a namespace or a domain that limits these. */

@@ -26,6 +26,16 @@ const RIGHT = {
 
 const READ = RIGHT.execute | RIGHT.readFile | RIGHT.readFolder;
 
+const CHANGE_ENTRIES =
+  RIGHT.removeFolder |
+  RIGHT.removeFile |
+  RIGHT.makeFolder |
+  RIGHT.makeFile |
+  RIGHT.makeSocket |
+  RIGHT.makePipe |
+  RIGHT.makeLink |
+  RIGHT.refer;
+
 /** What a rule allows below its path. */
 export const ACCESS = {
   list: RIGHT.readFolder,
@@ -34,18 +44,9 @@ export const ACCESS = {
   /** Existing files only. */
   change: RIGHT.readFile | RIGHT.writeFile | RIGHT.truncate,
   device: RIGHT.readFile | RIGHT.writeFile | RIGHT.truncate | RIGHT.controlDevice,
-  write:
-    READ |
-    RIGHT.writeFile |
-    RIGHT.removeFolder |
-    RIGHT.removeFile |
-    RIGHT.makeFolder |
-    RIGHT.makeFile |
-    RIGHT.makeSocket |
-    RIGHT.makePipe |
-    RIGHT.makeLink |
-    RIGHT.refer |
-    RIGHT.truncate,
+  write: READ | RIGHT.writeFile | CHANGE_ENTRIES | RIGHT.truncate,
+  /** Opens nothing for reading: for overlays over what a command must not see. */
+  writeOnly: RIGHT.writeFile | CHANGE_ENTRIES | RIGHT.truncate,
 } as const;
 
 /** The kernel refuses other rights in a rule for a file. */

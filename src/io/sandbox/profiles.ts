@@ -96,9 +96,14 @@ export function namesInHome({ home, path }: { home: string; path: string }): str
   );
 }
 
-/** Existing caches of package managers. */
+/** Caches of package managers, whether they exist or not. */
+export function cacheFolders(home: string): string[] {
+  return CACHES.map((name) => join(home, name));
+}
+
+/** Those that exist. */
 export function packageCaches(home: string): string[] {
-  return CACHES.map((name) => join(home, name)).flatMap(realFolderOrFile);
+  return cacheFolders(home).flatMap(realFolderOrFile);
 }
 
 /** The caches for a program other than a command. Created if the program needs one that does not exist yet. */
@@ -196,4 +201,26 @@ export function repositoryTop(folder: string): string | undefined {
     if (lstatSync(join(at, ".git"), { throwIfNoEntry: false })) return at;
     if (at === dirname(at)) return undefined;
   }
+}
+
+/** Existing paths, without those inside another one. */
+export function outermost(paths: readonly string[]): string[] {
+  const existing = new Set(paths.filter(exists));
+  return [...existing].filter((path) => path === "/" || !isWithin(dirname(path), existing));
+}
+
+/** Whether the path or a folder that it is in is one of these. */
+export function isWithin(path: string, folders: ReadonlySet<string>): boolean {
+  for (let at = path; ; at = dirname(at)) {
+    if (folders.has(at)) return true;
+    if (dirname(at) === at) return false;
+  }
+}
+
+export function exists(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+export function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

@@ -13,6 +13,7 @@ import {
   type CoveredFolder,
   type NamespaceRules,
   outputRule,
+  outsideRule,
   type TableRules,
 } from "./build-table.ts";
 import { findDeniedFiles } from "./denied-programs.ts";
@@ -22,15 +23,18 @@ import { Guard, type GuardReport, guardedInRepositories } from "./guard.ts";
 import type { ClosedPaths } from "./landlock.ts";
 import {
   type ConfinementProfile,
-  namesInHome,
+  exists,
+  isFolder,
+  isWithin,
+  outermost,
   packageCaches,
   pathRules,
   readableSystem,
-  realFolderOrFile,
   systemSecrets,
   worktreeRepository,
 } from "./profiles.ts";
 import { type Engine, type FoundEngines, machineEngines, tableFolderPath, usableFolder } from "./self-test.ts";
+import { coveredHome } from "./outside.ts";
 import type { RefusalReport, RefusalReporting } from "./refusals.ts";
 import { SharedNetwork, type SandboxProxy } from "./shared-network.ts";
 import {
@@ -319,7 +323,7 @@ class WorkspaceSandbox implements Sandbox {
     if (folders.some((folder) => mountsInside(folder).length > 0)) return { why: "the workspace contains mounts" };
     const { closed, hidden, denied } = this.#closedFor(roots(policy));
     if (hidden.length > MAX_PLACEHOLDERS) return { why: "the workspace has too many secrets to hide" };
-    const view = new ViewFolder(viewsIn(this.#tableFolder().path));
+    const view = new ViewFolder(viewsIn(this.#tableFolder().path), this.refusalReporting);
     this.#views.add(view);
     const remove = (): Promise<void> => view.remove().finally(() => this.#views.delete(view));
     try {
@@ -334,6 +338,8 @@ class WorkspaceSandbox implements Sandbox {
       for (const path of hidden) if (!privatePaths.includes(path)) view.hide(path, { isReadOnly: isDenied(path) });
       const plan = this.#workPlan(policy, { ...options, network: "none", writable: [] });
       const seen = { ...plan, closed, hidden, view, coversHome: true };
+      const covered = this.#covered(seen);
+      view.addOutside(covered);
       const {
         command: launch,
         env,
@@ -341,14 +347,21 @@ class WorkspaceSandbox implements Sandbox {
       } = await this.#start(engine, command, this.#withoutDenied(seen, command[0]));
       return {
         command: launch,
-        env,
+        env: { ...env, ...view.env },
         limits,
         get isTooLarge() {
           return view.isTooLarge;
         },
         collect: () => view.collect(engine, { scan: this.#scan, policy }),
         used: (output) => view.used(output),
-        refusals: () => undefined,
+        refusals: (output) =>
+          view.refusals(engine, {
+            command,
+            output,
+            readable: [...seen.read, ...seen.write, TEMPORARY],
+            home: this.#home,
+            covered,
+          }),
         close: remove,
       };
     } catch (error) {
@@ -521,7 +534,7 @@ class WorkspaceSandbox implements Sandbox {
     const temporary = coversTemporary ? TEMPORARY : scratch;
     const watched = plan.view?.watched;
     const isWatched = new Set(watched?.binds.map(({ to }) => to));
-    const covered = engine.name === "namespaces" && plan.coversHome ? this.#coveredHome(plan) : undefined;
+    const covered = engine.name === "namespaces" && plan.coversHome ? this.#covered(plan) : undefined;
     const hidden = mounts ? plan.hidden.filter((path) => !isWatched.has(path)) : [];
     // With mounts nothing needs to be split: what is hidden inside writable folders is covered.
     const closed = mounts ? { ...plan.closed, paths: without(plan.closed.paths, plan.hidden) } : plan.closed;
@@ -542,6 +555,7 @@ class WorkspaceSandbox implements Sandbox {
         ? {
             ...mounted,
             overlays: plan.view?.overlays,
+            outside: plan.view?.outside,
             watched,
             covered,
             seesProcesses: !plan.metadata,
@@ -582,20 +596,10 @@ class WorkspaceSandbox implements Sandbox {
     return path;
   }
 
-  /** Only what the command may use, also under the names that lead there. Undefined if that is the whole folder. */
-  #coveredHome({ read, write, cwd }: Plan): CoveredFolder | undefined {
-    const used = [...read, ...write, cwd];
-    const [path] = realFolderOrFile(this.#home);
-    if (path === undefined || !isFolder("/dev/shm") || used.some((root) => isInside(path, root))) return undefined;
-    // The folder for temporary files is covered as a whole.
-    if (write.length > 0 && isInside(path, TEMPORARY)) return undefined;
-    const shown = outermost(used.filter((root) => isInside(root, path))).map((from) => ({ from, to: from }));
-    for (const name of namesInHome({ home: path, path: process.env["PATH"] ?? "" })) {
-      const [from] = realFolderOrFile(name);
-      const isShown = shown.some(({ to }) => isInside(name, to));
-      if (from !== undefined && from !== name && !isShown) shown.push({ from, to: name });
-    }
-    return { path, shown: shown.map((each) => ({ ...each, isFolder: isFolder(each.from) })) };
+  #covered(plan: Plan): CoveredFolder | undefined {
+    const covered = coveredHome(this.#home, { ...plan, temporary: TEMPORARY });
+    if (covered && plan.view?.isReported) covered.writtenTo = plan.view.coverFolder;
+    return covered;
   }
 
   #guarded(plan: Plan): string[] {
@@ -642,6 +646,9 @@ class WorkspaceSandbox implements Sandbox {
     if (known && known.times === timesOf(known.times) && exists(known.path)) return known.path;
     const output = outputFolder();
     const { rules: paths, splitFolders } = pathRules({ read, write, temporary, closed, readOnly });
+    const { outside = [], covered } = namespaces ?? {};
+    if (covered?.writtenTo !== undefined) paths.push(outsideRule(covered.path));
+    paths.push(...outside.map(({ lower }) => outsideRule(lower)));
     const rules: TableRules = {
       paths: output === undefined ? paths : [...paths, outputRule(output)],
       metadata,
@@ -783,35 +790,13 @@ function isWritable(path: string, { write }: Pick<Plan, "write">): boolean {
   return write.some((root) => isInside(path, root));
 }
 
-/** Existing paths, without those inside another one. */
-function outermost(paths: readonly string[]): string[] {
-  const existing = new Set(paths.filter(exists));
-  return [...existing].filter((path) => path === "/" || !isWithin(dirname(path), existing));
-}
-
 /** Without those that are or are inside a removed one. */
 function without(paths: ReadonlySet<string>, removed: readonly string[]): Set<string> {
   const gone = new Set(removed);
   return new Set([...paths].filter((path) => !isWithin(path, gone)));
 }
 
-/** Whether the path or a folder that it is in is one of these. */
-function isWithin(path: string, folders: ReadonlySet<string>): boolean {
-  for (let at = path; ; at = dirname(at)) {
-    if (folders.has(at)) return true;
-    if (dirname(at) === at) return false;
-  }
-}
-
 function createPlace(path: string, folder: boolean): void {
   mkdirSync(folder ? path : dirname(path), { recursive: true });
   if (!folder && !exists(path)) writeFileSync(path, "");
-}
-
-function exists(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-}
-
-function isFolder(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

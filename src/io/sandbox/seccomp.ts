@@ -12,7 +12,33 @@ export interface SystemCallRules {
   signals: boolean;
   /** Whether Landlock checks that files are truncated (ABI 3). Otherwise forms that need no write access are refused. */
   landlockChecksTruncation: boolean;
+  /** Whether refused calls go to the launcher, which counts and refuses them. See `WATCHED_CALLS`. */
+  isReported?: boolean;
 }
+
+/**
+ * What the launcher does with calls that a reporting filter passes on; the numbers are those of `native/launch.c`.
+ * All other calls that the filter passes on are refused.
+ */
+export const WATCHED_CALLS: readonly (readonly [SystemCall, action: number])[] = [
+  ["socket", 1],
+  ["connect", 2],
+  ["bind", 2],
+  ["kill", 3],
+  ["tkill", 3],
+  ["rt_sigqueueinfo", 3],
+  ["unlink", 4],
+  ["rmdir", 4],
+  ["rename", 5],
+  ["link", 5],
+  ["unlinkat", 6],
+  ["renameat", 7],
+  ["renameat2", 7],
+  ["linkat", 7],
+];
+
+/** Compilers and watchers ask for it and go on without. */
+const UNREPORTED: readonly SystemCall[] = ["fanotify_init"];
 
 export const FAMILY = { unix: 1, ipv4: 2, ipv6: 10, netlink: 16 } as const;
 
@@ -34,6 +60,7 @@ const RETURN = 0x06;
 const ALLOW = 0x7fff0000;
 const KILL_PROCESS = 0x80000000;
 const refuseWith = (errno: number): number => 0x00050000 | errno;
+const ASK_LAUNCHER = 0x7fc00000;
 const EPERM = 1;
 const EACCES = 13;
 const ENOTTY = 25;
@@ -158,6 +185,14 @@ export function assembleFilter(architecture: Architecture, rules: SystemCallRule
   if (rules.memoryFiles === false)
     for (const name of MEMORY_FILE_CALLS) filter.jump(EQUAL, number(name), { ifTrue: "not implemented" });
 
+  if (rules.isReported) {
+    for (const name of UNREPORTED) filter.jump(EQUAL, number(name), { ifTrue: "not implemented" });
+    for (const [name] of WATCHED_CALLS) {
+      const watched = callNumber(architecture, name);
+      // Allowed families of sockets are not passed on.
+      if (watched !== undefined && name !== "socket") filter.jump(EQUAL, watched, { ifTrue: "not permitted" });
+    }
+  }
   const refused = [
     ...ALWAYS_REFUSED,
     ...(rules.metadata ? [] : METADATA_CALLS),
@@ -173,7 +208,7 @@ export function assembleFilter(architecture: Architecture, rules: SystemCallRule
   filter.ifCall(number("socket"), () => {
     filter.load(argument(0));
     for (const family of rules.socketFamilies) filter.jump(EQUAL, family, { ifTrue: "allow" });
-    filter.return(refuseWith(EACCES));
+    filter.return(rules.isReported ? ASK_LAUNCHER : refuseWith(EACCES));
   });
   filter.ifCall(number("socketpair"), () => {
     filter.load(argument(0));
@@ -220,7 +255,7 @@ export function assembleFilter(architecture: Architecture, rules: SystemCallRule
   filter.label("allow");
   filter.return(ALLOW);
   filter.label("not permitted");
-  filter.return(refuseWith(EPERM));
+  filter.return(rules.isReported ? ASK_LAUNCHER : refuseWith(EPERM));
   filter.label("not implemented");
   filter.return(refuseWith(ENOSYS));
   return filter.assemble();

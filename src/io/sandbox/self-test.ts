@@ -27,9 +27,10 @@ import {
   TableFolder,
   type TableRunner,
 } from "./engines.ts";
+import { ViewFolder } from "./view.ts";
 import { stateRootOf } from "../files/state-folder.ts";
 import { ACCESS } from "./landlock.ts";
-import type { RefusalReporting } from "./refusals.ts";
+import { readLauncherReport, type RefusalReporting, refusedCalls } from "./refusals.ts";
 import { type ConfinementProfile, pathRules, readableSystem } from "./profiles.ts";
 
 /** An engine that has passed its self-test. */
@@ -108,7 +109,7 @@ export function findEngines(options: FindOptions): FoundEngines {
   // With namespaces a command that only reads does not see the sizes of secrets either.
   const look = choose("look", ["namespaces", "landlock", "perl", "seatbelt"]);
   const work = choose("work", ["namespaces", "bubblewrap", "landlock", "perl", "seatbelt"]);
-  return { look, work, tests, refusalReporting: { isReported: false, why: "the launcher cannot report it yet" } };
+  return { look, work, tests, refusalReporting: tryReporting(work, tables) };
 }
 
 /** seatbelt executes no tables. */
@@ -127,6 +128,66 @@ function tryRunner(
   } catch (error) {
     return { why: errorMessage(error) };
   }
+}
+
+/**
+ * Whether views of this engine report what a command was refused. Tried too: a command in a view opens a hidden file,
+ * calls `unshare` and connects to a UNIX socket, and the report must have all three.
+ */
+function tryReporting(engine: Engine | undefined, tables: TableFolder): RefusalReporting {
+  if (!engine) return { isReported: false, why: "commands cannot be confined here" };
+  if (engine.name !== "namespaces")
+    return { isReported: false, why: `commands are confined by ${engine.name}, which has no views` };
+  let folder: string | undefined;
+  try {
+    folder = realpathSync(mkdtempSync(join(tables.path, "self-test-")));
+    const why = reportProblem(engine, folder);
+    return why === undefined ? { isReported: true } : { isReported: false, why };
+  } catch (error) {
+    return { isReported: false, why: errorMessage(error) };
+  } finally {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function reportProblem(engine: Engine, folder: string): string | undefined {
+  const view = new ViewFolder(join(folder, "views"), { isReported: true });
+  try {
+    return problemOfView(engine, view, folder);
+  } finally {
+    view.removeNow();
+  }
+}
+
+function problemOfView(engine: Engine, view: ViewFolder, folder: string): string | undefined {
+  const [workspace, outside] = [join(folder, "workspace"), join(folder, "outside")];
+  const [hidden, secret] = [join(workspace, "hidden"), join(folder, ".env")];
+  mkdirSync(workspace);
+  for (const path of [hidden, secret, outside]) writeFileSync(path, CONTENT);
+  view.add(workspace, "workspace");
+  view.hide(hidden, { isReadOnly: false });
+  view.addOutside(undefined);
+  const read = readableSystem({ home: "/nonexistent", path: "" });
+  const closed = { paths: new Set([secret]), inodes: new Set<string>() };
+  const { overlays, outside: written, watched } = view;
+  const rules: TableRules = {
+    paths: pathRules({ read, write: [workspace], closed }).rules,
+    metadata: true,
+    network: "none",
+    memoryBytes: 2 ** 32,
+    isUnasked: true,
+    namespaces: { ...NOTHING_MOUNTED, writable: [workspace], overlays, outside: written, watched },
+  };
+  const table = new TableFolder(folder).write(
+    buildTable(engine.machine, rules, { secret, outside, process: process.pid }),
+  );
+  const result = runSync([...engine.runner, table, "/bin/cat", hidden], { cwd: workspace });
+  if (result.status !== 0) return describeFailure(result);
+  const report = readLauncherReport(watched.report);
+  const refused = report && refusedCalls(report, engine.machine.architecture).map(({ subject }) => subject);
+  const isComplete = result.stdout === "" && report?.used?.has(0) === true;
+  const isWhole = isComplete && ["unshare", "/none"].every((subject) => refused?.includes(subject));
+  return isWhole ? undefined : "the kernel does not report everything that it refuses";
 }
 
 /** The problem of an engine, or undefined if everything forbidden failed and a program started. */

@@ -19,6 +19,7 @@ const NUMBERS = {
   clone3: [435, 435],
   close: [3, 57],
   close_range: [436, 436],
+  connect: [42, 203],
   delete_module: [176, 106],
   exit_group: [231, 94],
   fanotify_init: [300, 262],
@@ -58,6 +59,8 @@ const NUMBERS = {
   landlock_restrict_self: [446, 446],
   lchown: [94],
   lgetxattr: [192, 9],
+  link: [86],
+  linkat: [265, 37],
   listen: [50, 201],
   lremovexattr: [198, 15],
   lsetxattr: [189, 6],
@@ -101,7 +104,11 @@ const NUMBERS = {
   reboot: [169, 142],
   removexattr: [197, 14],
   removexattrat: [466, 466],
+  rename: [82],
+  renameat: [264, 38],
+  renameat2: [316, 276],
   request_key: [249, 218],
+  rmdir: [84],
   rt_sigqueueinfo: [129, 138],
   rt_tgsigqueueinfo: [297, 240],
   sched_setaffinity: [203, 122],
@@ -134,6 +141,8 @@ const NUMBERS = {
   tkill: [200, 130],
   truncate: [76, 45],
   umount2: [166, 39],
+  unlink: [87],
+  unlinkat: [263, 35],
   unshare: [272, 97],
   userfaultfd: [323, 282],
   utime: [132],
@@ -156,6 +165,11 @@ export function requiredCall(architecture: Architecture, name: SystemCall): numb
   const number = callNumber(architecture, name);
   if (number === undefined) throw new Error(`${architecture} has no system call ${name}`);
   return number;
+}
+
+/** The name of a call of this list. */
+export function callName(architecture: Architecture, number: number): SystemCall | undefined {
+  return (Object.keys(NUMBERS) as SystemCall[]).find((name) => callNumber(architecture, name) === number);
 }
 
 /** The first number that this list does not know. The filter refuses it and all later ones. */

@@ -14,16 +14,36 @@ import {
 } from "node:fs";
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { errorCode } from "../../core/error.ts";
 import { readProcess } from "../shell/process-tree.ts";
 import { isPlainRepository } from "../shell/read-only-git.ts";
 import { checkPath, isInside, type PathPolicy } from "../files/path-policy.ts";
 import { hashOf } from "../files/undo-store.ts";
-import { type Bind, buildOpaqueTable, type Overlay, type WatchedPlaceholders } from "./build-table.ts";
+import {
+  type Bind,
+  buildOpaqueTable,
+  type CoveredFolder,
+  type OutsideOverlay,
+  type Overlay,
+  type WatchedPlaceholders,
+} from "./build-table.ts";
 import { runSync } from "./engines.ts";
-import { collectEffects, type Effect } from "./effects.ts";
+import { collectEffects, type Effect, UnrecordableEffect } from "./effects.ts";
 import { isRunByGit } from "./guard.ts";
+import { isCache, outsideFolders, writtenToCovered } from "./outside.ts";
+import { outermost } from "./profiles.ts";
+import {
+  type LauncherReport,
+  readLauncherReport,
+  refusalsInOutput,
+  type Refusal,
+  type RefusalReport,
+  type RefusalReporting,
+  refusedCalls,
+  refusedHidden,
+  refusedNetwork,
+} from "./refusals.ts";
 import type { Engine } from "./self-test.ts";
 import type { WorkspaceScan } from "./workspace-scan.ts";
 
@@ -49,6 +69,25 @@ export interface HiddenUse {
 /** The kernel reports no attempt to remove a placeholder, or to open a name that its folder does not have. */
 const FAILED_ON_PLACEHOLDER = /\bEBUSY\b|resource busy|\bENOENT\b|No such file/i;
 
+/** What a program ran, and what it may use; see `refusalsInOutput`. */
+export interface RunInView {
+  command: readonly string[];
+  output: string;
+  readable: readonly string[];
+  home: string;
+  covered?: CoveredFolder;
+}
+
+/** Keeps programs from writing what only saves them time. */
+const QUIET = { GIT_OPTIONAL_LOCKS: "0", PYTHONDONTWRITEBYTECODE: "1", npm_config_update_notifier: "false" };
+/** The launcher has this many descriptors for mounts in one folder. */
+const MAX_INNER_MOUNTS = 16;
+
+interface Placeholder extends Bind {
+  /** How it was before the run. */
+  changedAt: number;
+}
+
 interface ViewOverlay extends Overlay {
   /** `cache`: what is written there is lost. */
   use: "workspace" | "temporary" | "cache";
@@ -64,12 +103,15 @@ export const MAX_VIEW_FILE_BYTES = 64 * 1024 * 1024;
 export class ViewFolder {
   readonly path: string;
   readonly #overlays: ViewOverlay[] = [];
-  readonly #placeholders: Bind[] = [];
+  readonly #outside: OutsideOverlay[] = [];
+  readonly #placeholders: Placeholder[] = [];
+  readonly #reporting: RefusalReporting;
   readonly #atStart: { freeBytes: number; freeFiles: number };
   #renamed: string | undefined;
 
   /** Confined commands must not be able to reach `base`. */
-  constructor(base: string) {
+  constructor(base: string, reporting: RefusalReporting) {
+    this.#reporting = reporting;
     mkdirSync(base, { recursive: true, mode: 0o700 });
     removeAbandonedViews(base);
     this.path = takeSlot(base);
@@ -81,16 +123,49 @@ export class ViewFolder {
     return this.#overlays;
   }
 
+  get outside(): readonly OutsideOverlay[] {
+    return this.#outside;
+  }
+
+  get isReported(): boolean {
+    return this.#reporting.isReported;
+  }
+
+  /** What the command writes into the home folder, if that is covered. */
+  get coverFolder(): string {
+    return join(this.path, "home");
+  }
+
+  get env(): Readonly<Record<string, string>> {
+    return this.isReported ? QUIET : {};
+  }
+
   add(lower: string, use: ViewOverlay["use"]): void {
     if (this.#overlays.some((known) => isInside(lower, known.lower))) return;
-    const number = this.#overlays.length;
-    const [upper, work] = [join(this.path, `upper-${number}`), join(this.path, `work-${number}`)];
+    this.#overlays.push({ ...this.#makeOverlay(lower, `${this.#overlays.length}`), use });
+  }
+
+  /** Lets the command write outside of the workspace, so that it is noticed. Nothing of it is kept. */
+  addOutside(covered: CoveredFolder | undefined): void {
+    if (!this.isReported) return;
+    mkdirSync(this.coverFolder, { mode: 0o755 });
+    const shown = this.#overlays.map(({ lower }) => lower);
+    const state = dirname(dirname(dirname(this.path)));
+    for (const lower of outsideFolders({ shown, state, covered: covered?.path })) {
+      const inner = outermost([...mountsInside(lower), ...shown.filter((path) => isInside(path, lower))]);
+      if (inner.length > MAX_INNER_MOUNTS) continue;
+      this.#outside.push({ ...this.#makeOverlay(lower, `outside-${this.#outside.length}`), inner });
+    }
+  }
+
+  #makeOverlay(lower: string, name: string): Overlay {
+    const [upper, work] = [join(this.path, `upper-${name}`), join(this.path, `work-${name}`)];
     for (const path of [upper, work]) mkdirSync(path, { mode: 0o700 });
     // The view shows the owner and the mode of the upper folder.
     const { mode, uid, gid } = lstatSync(lower);
     if (process.geteuid?.() === 0) chownSync(upper, uid, gid);
     chmodSync(upper, mode & 0o7777);
-    this.#overlays.push({ lower, upper, work, use });
+    return { lower, upper, work };
   }
 
   /**
@@ -104,17 +179,63 @@ export class ViewFolder {
     if (info.isDirectory()) for (const name of ["", ...folders]) mkdirSync(join(from, name));
     else writeFileSync(from, "");
     if (process.geteuid?.() === 0) chownSync(from, info.uid, info.gid);
-    chmodSync(from, info.mode & 0o777);
-    this.#placeholders.push({ from, to: path, isReadOnly });
+    // Only what can be opened is noticed.
+    chmodSync(from, (info.mode & 0o777) | (info.isDirectory() ? 0o555 : 0o444));
+    this.#placeholders.push({ from, to: path, isReadOnly, changedAt: lstatSync(from).ctimeMs });
   }
 
   get watched(): WatchedPlaceholders {
-    return { binds: this.#placeholders, report: join(this.path, "used") };
+    return { binds: this.#placeholders, report: join(this.path, "used"), isReported: this.isReported };
+  }
+
+  get #report(): LauncherReport | undefined {
+    return readLauncherReport(this.watched.report);
+  }
+
+  /** After the run: see `CommandView`. */
+  refusals(engine: Engine, run: RunInView): RefusalReport | undefined {
+    const report = this.isReported ? this.#report : undefined;
+    if (!report) return undefined;
+    const { used } = report;
+    const hidden = this.#placeholders
+      .filter((_, index) => used?.has(index))
+      .map(({ to, from, changedAt }) => ({ path: to, hasChanged: lstatSync(from).ctimeMs !== changedAt }));
+    const found: Refusal[] = [
+      ...refusedHidden(hidden, run.command),
+      ...refusedNetwork(report),
+      ...refusedCalls(report, engine.machine.architecture),
+      ...this.#writtenOutside(engine, run),
+    ];
+    if (!used) found.push({ kind: "hidden", subject: "more than can be listed", count: 1 });
+    for (const each of refusalsInOutput(run.output, run))
+      if (!found.some(({ subject }) => isInside(each.subject, subject))) found.push(each);
+    return { refusals: found };
+  }
+
+  #writtenOutside(engine: Engine, { home, covered }: RunInView): Refusal[] {
+    const written = covered ? writtenToCovered({ ...covered, writtenTo: this.coverFolder }) : [];
+    for (const { lower, upper } of this.#outside) {
+      if (readdirSync(upper).length === 0) continue;
+      try {
+        const effects = collectEffects({
+          overlays: [{ lower, upper, isTemporary: false }],
+          opaqueAmong: (folders) => this.#opaqueAmong(folders, engine),
+          keep: () => undefined,
+        });
+        written.push(...effects.map(({ path }) => path));
+      } catch (error) {
+        if (!(error instanceof UnrecordableEffect)) throw error;
+        written.push(lower);
+      }
+    }
+    const kept = written.filter((path) => !isCache(path, home));
+    const isParent = (path: string): boolean => kept.some((other) => other !== path && isInside(other, path));
+    return kept.filter((path) => !isParent(path)).map((subject) => ({ kind: "outside", subject, count: 1 }));
   }
 
   /** After the run, with what it printed: see `CommandView`. */
   used(output: string): HiddenUse | undefined {
-    const numbers = readReport(this.watched.report);
+    const numbers = this.#report?.used;
     if (!numbers) return undefined;
     const failures = output.split("\n").filter((line) => FAILED_ON_PLACEHOLDER.test(line));
     const used = this.#placeholders.filter(
@@ -194,22 +315,6 @@ export class ViewFolder {
     const folder = join(upper, "..");
     return isRunByGit(below) && !/^(?:info|hooks)(?:\/|$)/.test(below) && !isPlainRepository(folder, folder);
   }
-}
-
-const EVENT_BYTES = 16;
-
-/** The numbers of the watched placeholders in the events of the kernel. Undefined if the launcher did not finish it. */
-function readReport(path: string): Set<number> | undefined {
-  const bytes = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
-  const numbers = new Set<number>();
-  let at = 0;
-  for (; at + EVENT_BYTES <= bytes.length; at += EVENT_BYTES + bytes.readUInt32LE(at + 12)) {
-    const watch = bytes.readInt32LE(at);
-    // The queue was full.
-    if (watch < 1) return undefined;
-    numbers.add(watch - 1);
-  }
-  return at === bytes.length - 1 ? numbers : undefined;
 }
 
 /** Secrets by their name, and files with the content of one. */
