@@ -28,6 +28,7 @@ export default defineConfig({
   plugins: [react(), canvasLibraries],
   resolve: {
     alias: {
+      zod: here("src/parts/no-schemas.ts"),
       // Named by a test helper of the form library alone; it writes code, which our content security policy forbids.
       "@rjsf/validator-ajv8": here("src/parts/no-validator.ts"),
     },

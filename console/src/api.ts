@@ -1,5 +1,4 @@
 import { QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
-import { z } from "zod";
 import { createHttpClient } from "../../src/api/http-client.ts";
 import { pathParameters, type Endpoint } from "../../src/contracts/contract.ts";
 import { ApiError } from "../../src/contracts/errors.ts";
@@ -7,9 +6,6 @@ import { type ApiClient, contracts } from "../../src/contracts/index.ts";
 import { setConnection, useConnection } from "./connection.ts";
 
 export { ApiError };
-
-// Zod compiles its checks with `new Function`, which our content security policy forbids.
-z.config({ jitless: true });
 
 const FIRST_RETRY_MS = 300;
 const MAX_RETRY_MS = 3_000;

@@ -23,7 +23,8 @@ const words = defineWords({
 });
 
 const PALETTE_KEYS = "Ctrl K";
-const PRELOAD_MS = 2_000;
+/** What the page shows comes first, also over a slow line. */
+const PRELOAD_MS = 10_000;
 let loading: Promise<PaletteModule> | undefined;
 
 type PaletteModule = typeof import("./palette.tsx");
@@ -48,11 +49,8 @@ export function Shortcuts({ pages, hasSessions }: { pages: readonly Page[]; hasS
   const close = (): void => setShown(undefined);
   useKeys({ "?": { label: w.help, run: () => setShown("keys") } });
   useEffect(() => {
-    const preload = (): void => void load().catch(() => undefined);
-    // Safari has no idle callback.
-    if (!("requestIdleCallback" in globalThis)) return void setTimeout(preload, PRELOAD_MS);
-    const idle = requestIdleCallback(preload);
-    return () => cancelIdleCallback(idle);
+    const timer = setTimeout(() => void load().catch(() => undefined), PRELOAD_MS);
+    return () => clearTimeout(timer);
   }, []);
   useEffect(() => {
     const show = (): void => setShown("palette");

@@ -1,17 +1,27 @@
-import { useCallback } from "react";
+import { use, useCallback } from "react";
 import type { LocalizedText, Verdict } from "../../../src/contracts/basics.ts";
+import { loadWithRetry } from "../lazy-page.tsx";
 import { useLanguage } from "../language.tsx";
-import { TEXTS_ZH } from "../localized-texts.zh.ts";
 import { VisibleText } from "./visible-text.tsx";
 
-const CHINESE = new Map<string, string>(Object.entries(TEXTS_ZH));
+let chinese: ReadonlyMap<string, string> | undefined;
+let loading: Promise<void> | undefined;
+
+/** Loaded when the language is chosen. What is there already is not waited for. */
+function loadChinese(): Promise<void> {
+  loading ??= loadWithRetry(() => import("../localized-texts.zh.ts")).then(({ TEXTS_ZH }) => {
+    chinese = new Map(Object.entries(TEXTS_ZH));
+  });
+  return loading;
+}
 
 /** Translates a sentence of the server by its key. A sentence with an unknown key stays English. */
 export function useLocalized(): (text: LocalizedText) => string {
   const { language } = useLanguage();
+  if (language === "zh" && !chinese) use(loadChinese());
   return useCallback(
     ({ key, values, text }: LocalizedText) => {
-      const template = language === "zh" ? CHINESE.get(key) : undefined;
+      const template = language === "zh" ? chinese?.get(key) : undefined;
       if (template === undefined) return text;
       const known = new Map(Object.entries(values ?? {}));
       return template.replace(/\{(\w+)\}/g, (whole, name: string) => String(known.get(name) ?? whole));

@@ -9,6 +9,7 @@ import { useScope } from "../../use-scope.ts";
 import { RunningCall, useRunningCall } from "../../parts/running-call.tsx";
 import { Select } from "../../parts/select.tsx";
 import { NextStep } from "../welcome/next-step.tsx";
+import { takeEdited } from "./edited-call.ts";
 
 const words = defineWords({
   input: ["Input", "输入"],
@@ -114,27 +115,4 @@ export function CallForm({ tool }: { tool: ToolInfo }) {
 function firstExample({ parameters, description: { examples = [] } }: ToolInfo): unknown {
   const required = parameters["required"];
   return Array.isArray(required) && required.length > 0 ? (examples[0]?.input ?? {}) : {};
-}
-
-const EDITED = "haft.edited-call";
-
-/** A past call to edit and run again. */
-export function saveEdited(tool: string, input: unknown): void {
-  sessionStorage.setItem(EDITED, JSON.stringify({ tool, input }));
-}
-
-function takeEdited(tool: string): unknown {
-  const kept = sessionStorage.getItem(EDITED);
-  // First: what cannot be read must not break the page again.
-  sessionStorage.removeItem(EDITED);
-  try {
-    const edited: unknown = JSON.parse(kept ?? "null");
-    return isEdited(edited) && edited.tool === tool ? edited.input : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isEdited(value: unknown): value is { tool: string; input: unknown } {
-  return typeof value === "object" && value !== null && "tool" in value && "input" in value;
 }

@@ -7,7 +7,7 @@ import { Button } from "../../parts/button.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { ConnectClients } from "../mcp/connect-clients.tsx";
-import { saveEdited } from "../tools/call-form.tsx";
+import { saveEdited } from "../tools/edited-call.ts";
 import { endFirstRun } from "./first-run.ts";
 import "./welcome.css";
 

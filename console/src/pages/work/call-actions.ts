@@ -6,7 +6,7 @@ import { defineWords, useWords } from "../../language.tsx";
 import { countOf } from "../../parts/format.ts";
 import { redo, undo } from "../../undo.tsx";
 import { useScope } from "../../use-scope.ts";
-import { saveEdited } from "../tools/call-form.tsx";
+import { saveEdited } from "../tools/edited-call.ts";
 
 const words = defineWords({
   undone: (count: number) => [

@@ -1,7 +1,9 @@
 import { ArrowLeft, Pencil, RotateCw, Square } from "lucide-react";
+import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import type { CallDetail } from "../../../../src/contracts/calls.ts";
 import { api, queries, useApi } from "../../api.ts";
+import { pathPart } from "../../hash-location.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -66,9 +68,11 @@ const words = defineWords({
 });
 
 /** One call: what it did, why it was allowed, when each part happened, and what can be done with it. */
-export function CallDetailView({ callId }: { callId: string }) {
+export default function CallDetailView() {
   const w = useWords(words);
-  const [, go] = useLocation();
+  const [path, go] = useLocation();
+  // The page of one call: another one has another key.
+  const [callId] = useState(() => pathPart(path, 2));
   const query = useApi("calls", "get", [callId]);
   const actions = useCallActions({ opensReplay: true });
   const [failure, act] = useAction();

@@ -2,6 +2,7 @@ import { ListTree, SlidersHorizontal } from "lucide-react";
 import { useCallback, useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { pathPart } from "../../hash-location.ts";
+import { lazyPage } from "../../lazy-page.tsx";
 import { type CallStatus } from "../../../../src/contracts/calls.ts";
 import { useApi, usePending } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
@@ -10,7 +11,6 @@ import { SearchBox } from "../../parts/search-box.tsx";
 import { useMedia } from "../../parts/use-media.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { useCallActions } from "./call-actions.ts";
-import { CallDetailView } from "./call-detail.tsx";
 import { News } from "./news.tsx";
 import { FacetsPanel, FacetsSheet, useFacets, useFacetText } from "./facets-panel.tsx";
 import { FACETS, useWorkFilter, type WorkFilter } from "./work-filter.ts";
@@ -31,10 +31,12 @@ const words = defineWords({
   remove: (name: string) => [`Remove ${name}`, `移除 ${name}`],
 });
 
+const CallDetail = lazyPage(() => import("./call-detail.tsx"));
+
 export default function WorkView() {
   const [path] = useLocation();
   const callId = pathPart(path, 2);
-  return callId === "" ? <WorkList /> : <CallDetailView key={callId} callId={callId} />;
+  return callId === "" ? <WorkList /> : <CallDetail key={callId} />;
 }
 
 /** Whether the filters are shown beside the list. */
