@@ -120,7 +120,7 @@ export function showHelp(version: string, paint: Paint): string[] {
   ];
 }
 
-const MAX_VERBS_LENGTH = 40;
+const MAX_VERBS_LENGTH = 38;
 
 /** `: list, show, approve`. */
 function verbsOf(noun: string): string {

@@ -123,7 +123,7 @@ export interface BuiltInFacts {
   usesOtherTools?: boolean;
   /** Other programs' names for it, in lists of tools and in rules. */
   knownAs?: readonly string[];
-  /** Its aliases that mean only a part of what it does. They find and deny it, and never allow it. */
+  /** Names that mean only a part of what it does: aliases, and other tools that it does the work of. They deny it, and never allow it. */
   partlyKnownAs?: readonly string[];
   /** Other programs' names for it that mean something else outside rules. */
   knownInRules?: readonly string[];

@@ -70,7 +70,13 @@ export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
   },
   { name: "get_env", category: "system", sameAs: { opencode: [], gemini: [] } },
   { name: "get_file_info", category: "file", isCore: true, sameAs: { opencode: [], gemini: ["read_file"] } },
-  { name: "glob", category: "search", isCore: true, sameAs: { opencode: ["glob"], gemini: ["glob"] } },
+  {
+    name: "glob",
+    category: "search",
+    isCore: true,
+    sameAs: { opencode: ["glob"], gemini: ["glob"] },
+    partlyKnownAs: ["search_files"],
+  },
   {
     name: "grep",
     category: "search",
@@ -80,7 +86,12 @@ export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
   { name: "grep_artifact", category: "artifact", sameAs: { opencode: [], gemini: [] } },
   { name: "http_get", category: "network", sameAs: { opencode: ["webfetch"], gemini: ["web_fetch"] } },
   { name: "http_post", category: "network", sameAs: { opencode: ["webfetch"], gemini: ["web_fetch"] } },
-  { name: "http_request", category: "network", sameAs: { opencode: ["webfetch"], gemini: ["web_fetch"] } },
+  {
+    name: "http_request",
+    category: "network",
+    sameAs: { opencode: ["webfetch"], gemini: ["web_fetch"] },
+    partlyKnownAs: ["http_get", "http_post"],
+  },
   { name: "json_parse", category: "data", sameAs: { opencode: [], gemini: [] } },
   { name: "json_stringify", category: "data", sameAs: { opencode: [], gemini: [] } },
   { name: "list_artifacts", category: "artifact", sameAs: { opencode: [], gemini: [] } },

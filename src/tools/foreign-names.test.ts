@@ -570,6 +570,15 @@ describe("calls with the names of other clients", () => {
   });
 });
 
+test("a command for which Cline's model wants an approval asks, also if it only reads", async () => {
+  const { haft } = open();
+  const command = { command: "ls", requires_approval: true };
+  expect(await haft.execute("execute_command", command)).toMatchObject({ status: "pending" });
+  expect(await haft.execute("execute_command", { ...command, requires_approval: "true" })).toMatchObject({
+    status: "pending",
+  });
+});
+
 test("a call in seconds keeps its time when it is run after its approval", async () => {
   const { haft, seen } = open();
   const asked = await haft.execute("execute_command", { command: "touch a.new", timeout: 30 });
@@ -603,6 +612,8 @@ describe("a foreign name is the same tool for policy", () => {
     ["edit", "replace_in_file", { path: "a.txt", diff: "------- SEARCH\none\n=======\n1\n+++++++ REPLACE" }],
     ["glob", "search_files", { path: ".", pattern: "*" }],
     ["grep", "search_files", { path: ".", regex: "x" }],
+    ["search_files", "glob", { pattern: "*" }],
+    ["search_files", "search_files", { path: ".", pattern: "*" }],
   ])("a rule that denies %s denies %s", async (denied, name, input) => {
     const { haft } = open({ rules: { deny: [denied] } });
     expect(await haft.execute(name, input)).toMatchObject({ status: "failed", error: { code: "denied" } });

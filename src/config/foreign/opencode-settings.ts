@@ -144,7 +144,9 @@ function rulesOf(key: string, pattern: string): readonly string[] {
 }
 
 function rulesOfTool(key: string): readonly string[] {
-  return Object.hasOwn(RULES, key) ? [RULES[key]!] : (TOOLS.get(key) ?? []);
+  if (!Object.hasOwn(RULES, key)) return TOOLS.get(key) ?? [];
+  // It types into shells; a rule about commands does not see what.
+  return key === "bash" ? [RULES[key]!, "process"] : [RULES[key]!];
 }
 
 function disableTool(reader: SettingsReader, key: string, at: ConfigPath): void {

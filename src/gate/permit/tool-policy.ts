@@ -90,7 +90,7 @@ function subjectOf(tool: AnyTool): Subject {
     ];
     const isForeign = tool.origin.type !== "builtin" && tool.origin.type !== "own";
     subject = {
-      names: namesOf(all),
+      names: namesOf([...all, ...parts]),
       allowing: namesOf(whole),
       allowingByPattern: namesOf(tool.builtIn ? main : whole),
       groups: groupsOf(tool),

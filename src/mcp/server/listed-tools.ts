@@ -18,6 +18,7 @@ type DescribeOptions = Pick<McpServerOptions, "dialect" | "portable" | "hints">;
 const UNLISTED: Readonly<Record<string, readonly string[]>> = {
   ask_user: ["header", "free_text"],
   edit: ["reason"],
+  exec: ["requires_approval"],
   grep: ["before", "after", "case_sensitive", "line_numbers", "max_per_file"],
   list_files: ["ignore", "respect_gitignore"],
   process: ["bracketed", "column"],

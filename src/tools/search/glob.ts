@@ -59,6 +59,7 @@ export function createGlobTool(dependencies: SearchDependencies) {
       zh: { title: "查找文件", short: "按路径模式查找文件，最近修改的在前。" },
       isCore: true,
       sameAs: { opencode: ["glob"], gemini: ["glob"] },
+      partlyKnownAs: ["search_files"],
     },
     output: describeOutput({
       files: field.list(field.text(), "Newest first"),

@@ -76,7 +76,9 @@ export function convertExec(input: Record<string, unknown>, calledAs: string): F
   foreign.drop("login", "commands run with the environment of the session, without login files");
   foreign.drop("max_output_tokens", "results have their own limit and say where the rest is");
   foreign.drop("prefix_rule", "rules are made by the person who approves");
-  foreign.drop("requires_approval", "rules and the user decide that");
+  // A model may ask for a question, and never for none.
+  if (flagOf(input["requires_approval"]) !== true) foreign.drop("requires_approval", "rules and the user decide that");
+  else if (foreign.take("requires_approval") !== undefined) foreign.input["requires_approval"] = true;
   foreign.drop("task_progress", "the to-do list has its own tool");
   return foreign;
 }

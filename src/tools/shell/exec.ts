@@ -87,6 +87,7 @@ export function createExecTool(dependencies: ExecDependencies) {
     (await isHarmless(input)) ? plans.get(input) : undefined;
   /** A command of git that may print a secret of the history asks, although the sandbox confines it. */
   const needsApproval = (input: ExecInput): boolean | Promise<boolean> => {
+    if (input.requires_approval) return true;
     const harmless = isHarmless(input);
     return typeof harmless === "boolean" ? !(harmless || runsByItself(input)) : harmless.then((is) => !is);
   };
@@ -528,6 +529,7 @@ const EXEC_PARAMETERS = {
       description:
         "Run it without the sandbox, if a result says that it refused something that is needed. A person must approve it.",
     },
+    requires_approval: { type: "boolean", description: "Ask a person first." },
     env: {
       type: "object",
       additionalProperties: { type: "string" },

@@ -39,6 +39,7 @@ export interface PreviewedInput {
   pty?: boolean;
   keep_stdin_open?: boolean;
   outside_sandbox?: boolean;
+  requires_approval?: boolean;
 }
 
 /** How the command is started: the program with its arguments, where, and with which variables. */

@@ -67,6 +67,7 @@ function createHttpRequestTool(dependencies: HttpDependencies) {
     builtIn: {
       zh: { title: "HTTP 请求", short: "以任意方法向网址发送请求，返回响应的状态、头和正文。" },
       sameAs: { opencode: ["webfetch"], gemini: ["web_fetch"] },
+      partlyKnownAs: ["http_get", "http_post"],
     },
     output: HTTP_OUTPUT,
     signature: ({ method, url }) => ({ text: `${method} ${url}`, urls: [url] }),
