@@ -1,6 +1,16 @@
 // How many commands of coding agents run without a question, on a small project and on installed packages as repositories.
 import { execFileSync } from "node:child_process";
-import { chmodSync, cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { ROOT } from "../../scripts/root.mjs";
@@ -11,9 +21,17 @@ export const name = "unasked";
 const PACKAGES = ["hono", "zod", "ws", "yaml", "semver", "picomatch", "diff", "undici", "commander", "ajv"];
 const ON_PACKAGES = [
   ...["ls -la", "git status", "git log --oneline -5", "cat package.json | head -40", "grep -rn 'function' . | wc -l"],
-  ...["find . -name '*.js' | xargs wc -l | tail -1", "node -p \"require('./package.json').version\"", "npm pkg get scripts"],
-  ...["node -e \"console.log(Object.keys(require('.')).length)\"", "python3 -m json.tool package.json", "npm ls --depth=0"],
-  ...["for f in *.md; do wc -l \"$f\"; done", "node --check index.js", "git diff && node --version", "make -n"],
+  ...[
+    "find . -name '*.js' | xargs wc -l | tail -1",
+    "node -p \"require('./package.json').version\"",
+    "npm pkg get scripts",
+  ],
+  ...[
+    "node -e \"console.log(Object.keys(require('.')).length)\"",
+    "python3 -m json.tool package.json",
+    "npm ls --depth=0",
+  ],
+  ...['for f in *.md; do wc -l "$f"; done', "node --check index.js", "git diff && node --version", "make -n"],
 ];
 
 const SCRIPTS = {
@@ -31,7 +49,8 @@ const PROJECT = {
   "package.json": `${JSON.stringify({ name: "project", version: "1.0.0", type: "module", scripts: SCRIPTS }, undefined, 2)}\n`,
   "README.md": "# Project\n\nIt adds two numbers.\n",
   ".gitignore": "node_modules\ndist\n",
-  Makefile: "help:\n\t@echo targets\nbuild:\n\tmkdir -p dist && cp src/index.js dist\ntest check:\n\tnode --test test/\n",
+  Makefile:
+    "help:\n\t@echo targets\nbuild:\n\tmkdir -p dist && cp src/index.js dist\ntest check:\n\tnode --test test/\n",
   "build.sh": "mkdir -p dist\ncp src/index.js dist\n",
   "calc.py": "def add(a, b):\n    return a + b\n\n\nprint(add(1, 2))\n",
   "change.patch": "--- README.md\n+++ README.md\n@@ -1 +1 @@\n-# Project\n+# Changed\n",
@@ -42,13 +61,16 @@ const PROJECT = {
   "tests/__init__.py": "",
   "tests/test_calc.py":
     "import unittest\nfrom calc import add\n\n\nclass Adds(unittest.TestCase):\n    def test_adds(self):\n        self.assertEqual(add(1, 2), 3)\n",
-  "scripts/report.js": "import { readdirSync } from 'node:fs';\nconsole.log(JSON.stringify({ files: readdirSync('src').length }));\n",
+  "scripts/report.js":
+    "import { readdirSync } from 'node:fs';\nconsole.log(JSON.stringify({ files: readdirSync('src').length }));\n",
   "scripts/count.mjs": "import { readdirSync } from 'node:fs';\nconsole.log(readdirSync(process.argv[2]).length);\n",
   "scripts/stats.py": "import os, sys\nprint(len(os.listdir(sys.argv[1])))\n",
   "scripts/info.sh": "#!/bin/sh\nuname -s\nls src\n",
-  "scripts/write.js": "import { mkdirSync, writeFileSync } from 'node:fs';\nmkdirSync('dist', { recursive: true });\nwriteFileSync('dist/out.js', '1');\n",
+  "scripts/write.js":
+    "import { mkdirSync, writeFileSync } from 'node:fs';\nmkdirSync('dist', { recursive: true });\nwriteFileSync('dist/out.js', '1');\n",
   "scripts/write.py": "open('out.txt', 'w').write('x')\n",
-  "scripts/server.js": "import { createServer } from 'node:http';\ncreateServer((_, res) => res.end('hi')).listen(3000);\n",
+  "scripts/server.js":
+    "import { createServer } from 'node:http';\ncreateServer((_, res) => res.end('hi')).listen(3000);\n",
 };
 
 export async function run({ report, notMeasured }) {
@@ -65,7 +87,8 @@ export async function run({ report, notMeasured }) {
   const { haft, sandbox } = open(project);
   try {
     const reporting = sandbox?.refusalReporting;
-    if (!reporting?.isReported) return notMeasured("commands that run unasked", reporting?.why ?? "there is no sandbox");
+    if (!reporting?.isReported)
+      return notMeasured("commands that run unasked", reporting?.why ?? "there is no sandbox");
     for (const [kind, commands] of Object.entries(lists)) {
       const some = SMOKE ? commands.slice(0, 2) : commands;
       const counts = await runAll(haft, project, some);
@@ -94,7 +117,11 @@ export async function run({ report, notMeasured }) {
       return performance.now() - before;
     };
     const taken = await interleave({ bare, first: wall("sh scripts/info.sh"), look: wall("ls src") }, 20);
-    report({ case: "a script that runs first, over a bare run, wall", value: median(taken.first) - median(taken.bare), unit: "ms" });
+    report({
+      case: "a script that runs first, over a bare run, wall",
+      value: median(taken.first) - median(taken.bare),
+      unit: "ms",
+    });
     report({ case: "a command that only reads, by its text, wall", value: median(taken.look), unit: "ms" });
   } finally {
     await haft.shutdown();
@@ -167,7 +194,8 @@ function copyPackage(name, folder) {
 }
 
 function commit(folder) {
-  const git = (...args) => execFileSync("git", ["-c", "user.email=a@b.c", "-c", "user.name=a", ...args], { cwd: folder, stdio: "ignore" });
+  const git = (...args) =>
+    execFileSync("git", ["-c", "user.email=a@b.c", "-c", "user.name=a", ...args], { cwd: folder, stdio: "ignore" });
   git("init", "-q");
   git("add", "-A");
   git("commit", "-qm", "first");

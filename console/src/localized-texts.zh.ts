@@ -120,6 +120,7 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "preview.effectsHash": "效果：sha256:{hash}",
   "preview.unknownEffects": "运行前无法得知其效果：{why}。",
   "preview.readsHistory": "它读取 git 历史（{path}），其中可能含有机密。",
+  "preview.refusedHidden": "它查看 {subject} 被拒绝。",
   "preview.refusedNetwork": "它访问网络被拒绝：{subject}。",
   "preview.refusedSocket": "它通过 {subject} 与其他程序通信被拒绝。",
   "preview.refusedCall": "它尝试了命令不允许做的事，被拒绝：{subject}。",

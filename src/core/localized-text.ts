@@ -126,6 +126,7 @@ export const TEXTS = {
   "preview.effectsHash": "Effects: sha256:{hash}",
   "preview.unknownEffects": "Its effects are not known before it runs: {why}.",
   "preview.readsHistory": "It reads the history of git ({path}), which may hold secrets.",
+  "preview.refusedHidden": "It was refused to see {subject}.",
   "preview.refusedNetwork": "It was refused the network: {subject}.",
   "preview.refusedSocket": "It was refused to talk to another program through {subject}.",
   "preview.refusedCall": "It was refused something that commands may not do: {subject}.",

@@ -43,6 +43,7 @@ export function collectEffects(options: CollectOptions): Effect[] {
   const opaque = shared.length === 0 ? new Set<string>() : options.opaqueAmong(shared);
   const collector = new EffectCollector(opaque, options);
   for (const { upper, lower, isTemporary } of options.overlays) collector.compare(upper, lower, isTemporary);
+  collector.requireWithinLimits();
   return collector.effects;
 }
 
@@ -69,6 +70,8 @@ class EffectCollector {
   readonly #limits: EffectLimits;
   #isTemporary = false;
   #bytes = 0;
+  #count = 0;
+  #deleted = 0;
 
   constructor(opaque: ReadonlySet<string>, { keep, limits = EFFECT_LIMITS }: CollectOptions) {
     this.#opaque = opaque;
@@ -151,19 +154,28 @@ class EffectCollector {
     return mode & (this.#isTemporary ? 0o777 : 0o7777);
   }
 
+  /** Throws with counts of everything, if that is too much to record. */
+  requireWithinLimits(): void {
+    const { maxEntries, maxBytes } = this.#limits;
+    if (this.#count <= maxEntries && this.#bytes <= maxBytes) return;
+    const limit = this.#count > maxEntries ? `${maxEntries} files` : `${maxBytes / 1024 / 1024} MB`;
+    const what = `it changes ${this.#count} paths, of which it deletes ${this.#deleted}`;
+    throw new UnrecordableEffect(`${what}: more than the ${limit} that can be shown`);
+  }
+
   #add(effect: Omit<Effect, "isTemporary">): Effect {
-    if (this.effects.length >= this.#limits.maxEntries)
-      throw new UnrecordableEffect(`it changes more than ${this.#limits.maxEntries} files`);
+    this.#count++;
+    if (effect.after.kind === "absent") this.#deleted++;
     const added = { ...effect, isTemporary: this.#isTemporary };
-    this.effects.push(added);
+    if (this.#count <= this.#limits.maxEntries) this.effects.push(added);
     return added;
   }
 
+  /** Nothing, once it is too much to record: then only the counts matter. */
   #read(path: string, info: Stats): Buffer {
     this.#bytes += info.size;
-    if (this.#bytes > this.#limits.maxBytes)
-      throw new UnrecordableEffect(`it changes more than ${this.#limits.maxBytes / 1024 / 1024} MB`);
-    return attempt(() => readFileSync(path));
+    const isTooMuch = this.#count > this.#limits.maxEntries || this.#bytes > this.#limits.maxBytes;
+    return isTooMuch ? Buffer.alloc(0) : attempt(() => readFileSync(path));
   }
 }
 

@@ -21,7 +21,7 @@ import type { HiddenUse, ViewEffects } from "../../io/sandbox/view.ts";
 import { FETCHING_PROGRAMS } from "../../io/shell/fetching-programs.ts";
 import { dangerReason } from "../../io/shell/dangerous-command.ts";
 import type { SpillSink } from "../../io/shell/output-buffer.ts";
-import { parseCommand, unwrapCommand } from "../../io/shell/parse-command.ts";
+import { parseCommand, type SeenCommand, unwrapCommand } from "../../io/shell/parse-command.ts";
 import { type RunningProcess, startProcess } from "../../io/shell/run-process.ts";
 import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
 import { replyLimits, type ReplyLimits } from "./command-output.ts";
@@ -130,7 +130,7 @@ export class CommandPreviews {
       const known = await this.#recorded(key, input);
       const run =
         known ??
-        reasonNotToRun(input) ??
+        reasonNotToRun(input, this.#dependencies.sandbox.refusalReporting.isReported) ??
         (await this.#recordOnce(key, input, () => this.#record(key, input, context, start())));
       if (typeof run === "string") return unknownEffects(run);
       if ("unshown" in run) return { facts: [], blocks: [], unshown: run.unshown };
@@ -256,7 +256,7 @@ export class CommandPreviews {
     const view = await sandbox.openView(argv, { cwd, terminal: false, allowedPaths, hide });
     if ("why" in view) return view.why;
     try {
-      const started = { argv: view.command, cwd, env: { ...env, ...view.env, ...QUIET_ENV } };
+      const started = { argv: view.command, cwd, env: { ...QUIET, ...env, ...view.env } };
       const { output, problem, isTimeout } = await this.#run(input, context, { view, started });
       const printed = output.details?.output ?? "";
       const used = view.used(printed);
@@ -266,7 +266,8 @@ export class CommandPreviews {
       const report = view.refusals(printed);
       const isSearch = report !== undefined && searchesOnly(input.command, used.secrets);
       if (used.secrets.length > 0 && !isSearch) return { unshown: this.#describeUsed(used.secrets) };
-      const refused = report?.refusals.filter(({ kind, harmless }) => kind !== "hidden" && !harmless) ?? [];
+      const met = new Set([...used.secrets, ...used.denied]);
+      const refused = report?.refusals.filter(({ subject, harmless }) => !harmless && !met.has(subject)) ?? [];
       if (problem === undefined || (isTimeout && input.timeout !== undefined)) {
         const found = view.collect();
         const { effects, guarded } = found;
@@ -276,7 +277,8 @@ export class CommandPreviews {
         if (refused.length === 0 || (hasEffects && isApplicable)) {
           const facts = [...describeRefused(refused, printed), ...historyFact(readsHistory)];
           const shown = await this.#describe(found, output, { denied: used.denied, facts });
-          const isUnasked = report && refused.length === 0 && !hasEffects && readsHistory === undefined;
+          const isSettled = refused.length === 0 && !hasEffects && readsHistory === undefined;
+          const isUnasked = report !== undefined && isSettled && dangerReason(input.command) === null;
           const notes = this.#notesOn(used);
           const result = { output, shown, input: digestOf(input), unasked: isUnasked ? { notes } : undefined };
           const run = { effects, guarded, secrets: [...found.secrets], result };
@@ -415,13 +417,8 @@ function historyFact(path: string | undefined): LocalizedText[] {
   return path === undefined ? [] : [localizedText("preview.readsHistory", { path })];
 }
 
-/** Programs write these without being asked to. They matter to nobody. */
-const QUIET_ENV = {
-  GIT_OPTIONAL_LOCKS: "0",
-  PYTHONDONTWRITEBYTECODE: "1",
-  npm_config_update_notifier: "false",
-  NO_UPDATE_NOTIFIER: "1",
-} as const;
+/** Programs write their caches and notes of updates without being asked to. */
+const QUIET = { PYTEST_ADDOPTS: "-p no:cacheprovider", NO_UPDATE_NOTIFIER: "1" };
 
 const SEARCHES = new Set(
   "grep egrep fgrep rg ag ack find fd fdfind ls tree du wc sort head tail uniq cut awk sed xargs git cat echo printf true".split(
@@ -436,7 +433,8 @@ function searchesOnly(command: string, secrets: readonly string[]): boolean {
   return commands.every(({ name }) => SEARCHES.has(name)) && !secrets.some((path) => command.includes(basename(path)));
 }
 
-const REFUSED: Readonly<Record<Exclude<Refusal["kind"], "hidden">, TextKey>> = {
+const REFUSED: Readonly<Record<Refusal["kind"], TextKey>> = {
+  hidden: "preview.refusedHidden",
   network: "preview.refusedNetwork",
   socket: "preview.refusedSocket",
   call: "preview.refusedCall",
@@ -448,10 +446,9 @@ const HOST = /(?:Could not resolve host:|ENOTFOUND|EAI_AGAIN|Failed to resolve)\
 /** In the words of a person, with the host that the program named. */
 function describeRefused(refused: readonly Refusal[], output: string): LocalizedText[] {
   const host = HOST.exec(output)?.[1];
-  return refused.slice(0, MAX_NAMED).flatMap(({ kind, subject }) => {
-    if (kind === "hidden") return [];
+  return refused.slice(0, MAX_NAMED).map(({ kind, subject }) => {
     const name = kind === "network" && host !== undefined ? host : subject;
-    return [localizedText(REFUSED[kind], { subject: showHiddenCharacters(name) })];
+    return localizedText(REFUSED[kind], { subject: showHiddenCharacters(name) });
   });
 }
 
@@ -545,8 +542,33 @@ const WAITING_SCRIPTS = /^(?:start|dev|serve|watch|preview)$/;
 const WAITING_OPTIONS = /^(?:-f|--follow|-w|--watch|--watchAll|--serve)$/;
 const WITH_SCRIPTS = new Set(["npm", "pnpm", "yarn", "bun", "next", "vite", "webpack", "ng"]);
 
+/** They need the network only for packages that are not installed, or wait only at a terminal. */
+const TRIED = new Set(["npx", "bunx", "less", "more"]);
+
+/** Programs whose effects an overlay shows, on relative paths of their own folder: nothing else can be named by mistake. */
+const SHOWN_DANGERS = new Set([
+  "rm",
+  "find",
+  "git",
+  "chmod",
+  "rmdir",
+  "echo",
+  "ls",
+  "cat",
+  "mkdir",
+  "true",
+  "test",
+  "[",
+  "npm",
+]);
+
+function isLocal({ name, argv, open }: SeenCommand): boolean {
+  const isPathOutside = (word: string): boolean => /^[~/]|(?:^|[=/])\.\.(?:\/|$)/.test(word);
+  return SHOWN_DANGERS.has(name) && open.length === 0 && !argv.slice(1).some(isPathOutside);
+}
+
 /** Commands that are not run before their approval, because they could not be shown, or would wait for something. */
-function reasonNotToRun(input: PreviewedInput): string | undefined {
+function reasonNotToRun(input: PreviewedInput, isReported: boolean): string | undefined {
   if (input.outside_sandbox) return "it runs outside the sandbox";
   if (input.pty || input.keep_stdin_open) return "it is interactive";
   if (input.run_in_background || input.yield_ms !== undefined) return "it continues in the background";
@@ -554,11 +576,12 @@ function reasonNotToRun(input: PreviewedInput): string | undefined {
   if (parsed.problem) return "its text cannot be understood";
   if (parsed.constructs.has("background") || parsed.constructs.has("coprocess"))
     return "it continues in the background";
-  const danger = dangerReason(input.command);
-  if (danger) return "it is dangerous";
   const { commands } = unwrapCommand(parsed);
+  if (dangerReason(input.command) && !commands.every((command) => isLocal(command))) return "it is dangerous";
   for (const { name, argv } of commands) {
     const words = argv.slice(1);
+    // If refusals are reported, it can be tried.
+    if (isReported && TRIED.has(name)) continue;
     const subcommand = FETCHING_SUBCOMMANDS[name];
     if (
       FETCHING_PROGRAMS.has(name) ||
