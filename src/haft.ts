@@ -28,7 +28,7 @@ import type { PolicyLayer } from "./gate/permit/policy-layers.ts";
 import type { PolicyView } from "./gate/permit/policy-view.ts";
 import type { RuleSet } from "./gate/permit/rules/rule-set.ts";
 import type { RuleList, RuleSource } from "./gate/permit/rules/rule.ts";
-import type { Taint, TaintOptions } from "./gate/permit/taint.ts";
+import type { Provenance, ProvenanceOptions } from "./gate/permit/provenance/provenance.ts";
 import type { ToolPolicy } from "./gate/permit/tool-policy.ts";
 import type { ResponseLength } from "./gate/response-length.ts";
 import type { Timeouts } from "./gate/timeouts.ts";
@@ -68,8 +68,8 @@ export interface HaftOptions {
   decide?: Decide;
   /** Programs and services that see calls and may deny them, ask, or change them. */
   hooks?: readonly HookSource[];
-  /** The store of taint, and labels in addition to the tools' own. */
-  taint?: Omit<TaintOptions, "now">;
+  /** Who chose the values of a call: what asks, and labels in addition to the tools' own. */
+  provenance?: ProvenanceOptions;
   /** Asks a person and waits. Without one a call that must ask is answered `pending`. */
   approver?: Approver;
   /** How long a call that asks waits for an answer; without one it is denied. */
@@ -156,7 +156,7 @@ export interface Haft {
   /** Questions to people about calls, and their answers. */
   readonly approvals: Approvals;
   /** What may run and why: the rules, explanations and findings. */
-  readonly policy: PolicyView & { readonly taint: Taint };
+  readonly policy: PolicyView & { readonly provenance: Provenance };
   /** Background calls and the delivery of their results. */
   readonly jobs: Jobs;
   /** What the runtime was created with. */

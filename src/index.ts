@@ -70,6 +70,7 @@ export { RuleSet } from "./gate/permit/rules/rule-set.ts";
 export type { Rule, RuleSource } from "./gate/permit/rules/rule.ts";
 export { suggestRules } from "./gate/permit/rules/suggest-rules.ts";
 export { previewRule, testRules } from "./gate/permit/rules/try-rules.ts";
+export type { Provenance, ProvenanceOptions, ProvenanceStore } from "./gate/permit/provenance/provenance.ts";
 export type { TaintStore } from "./gate/permit/taint.ts";
 export type { ToolPolicy } from "./gate/permit/tool-policy.ts";
 

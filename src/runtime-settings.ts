@@ -23,7 +23,7 @@ const OPTION_KEYS = keysOf<HaftOptions>({
   hooks: true,
   folder: true,
   registry: true,
-  taint: true,
+  provenance: true,
   approvalWaitMs: true,
   approvals: true,
   grants: true,
@@ -100,6 +100,7 @@ export type LiveOptions = Pick<
   | "approvalWaitMs"
   | "approvals"
   | "grants"
+  | "provenance"
 >;
 
 /** The options in the form in which the parts of a runtime read them at each call. Each part keeps its object. */

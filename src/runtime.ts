@@ -57,7 +57,7 @@ import { suggestSufficientRules } from "./gate/permit/rules/suggest-rules.ts";
 import { type AnyLayer, isForCaller, isVisible, searchableTools, visible } from "./gate/permit/visible-tools.ts";
 import type { SavedFor } from "./gate/permit/describe-grant.ts";
 import { Grants } from "./gate/permit/grants.ts";
-import { createTaint, type Taint } from "./gate/permit/taint.ts";
+import { createProvenance, type Provenance } from "./gate/permit/provenance/provenance.ts";
 import { isToolAllowed } from "./gate/permit/tool-policy.ts";
 import { type CodeRunner, createCodeRunner } from "./code/code-runner.ts";
 import { createRunCodeTool } from "./code/run-code.ts";
@@ -133,7 +133,7 @@ class Runtime {
   readonly approvals: Approvals;
   readonly rules: RuleSet;
   readonly grants: Grants;
-  readonly taint: Taint;
+  readonly provenance: Provenance;
   readonly admission: ReturnType<typeof admit>;
   readonly permission: Permit;
   readonly programs: CodeRunner | undefined;
@@ -175,7 +175,11 @@ class Runtime {
     this.#unfollow = this.rules.follow(() => workspace?.denyReads(this.rules.deniedReadGlobs(this.folder)));
     this.grants = this.#openGrants();
     workspace?.sandbox?.denyPrograms(() => this.rules.deniedPrograms());
-    this.taint = createTaint({ ...options.taint, now: () => this.clock.now() });
+    this.provenance = createProvenance(options.provenance ?? {}, {
+      now: () => this.clock.now(),
+      readResult: async (callId, caller) =>
+        (await this.findCall(callId, caller)) ?? this.log.resultOf?.(callId, caller.user),
+    });
 
     const statistics = new Statistics();
     const deadlines = new Deadlines(this.clock);
@@ -187,7 +191,14 @@ class Runtime {
     const cache = new ResultCache(this.clock, decide ? 0 : undefined);
     const { calls, log, registry } = this;
     const { hasOtherData } = context;
-    const idempotency = idempotencyStages({ calls, cache, log, registry, hasOtherData, replayed: this.taint.replayed });
+    const idempotency = idempotencyStages({
+      calls,
+      cache,
+      log,
+      registry,
+      hasOtherData,
+      replayed: this.provenance.taint.replayed,
+    });
     this.admission = admit({ limits: this.#live.concurrency, clock: this.clock, deadlines });
     this.permission = this.#openPermission(hooks);
     this.programs = options.code && this.#openPrograms(options.code);
@@ -216,7 +227,7 @@ class Runtime {
       preferResponse(() => this.#live.response),
       validation,
       context,
-      this.taint.stage,
+      this.provenance.stage,
       this.discovery?.stage,
       idleIf(idempotency.known, (tool) => tool.isReadOnly && !tool.cache),
       hooks?.before,
@@ -269,6 +280,7 @@ class Runtime {
       replaceSettings(this.#live, next);
       Object.assign(this.gate.timeouts, next.timeouts);
       this.gate.maxResultTokens = next.results.maxResultTokens;
+      this.provenance.configure(settings.provenance ?? {});
       hooks?.apply();
       // Plans of calls depend on all of this.
       this.rules.changes.count++;
@@ -339,10 +351,10 @@ class Runtime {
   }
 
   #openPermission(hooks: ReturnType<typeof createHooks> | undefined): Permit {
-    const { grants, taint, folder: cwd, rules, clock, events, calls } = this;
+    const { grants, provenance, folder: cwd, rules, clock, events, calls } = this;
     const { requiresApproval, decide, saveRule, workspace, approver } = this.options;
     const live = this.#live;
-    const judging = { rules, grants, taint, hooks, cwd, clock, requiresApproval, decide };
+    const judging = { rules, grants, provenance, hooks, cwd, clock, requiresApproval, decide };
     return new Permit({
       calls,
       maxShownBytes: this.options.approvals?.maxShownBytes,
@@ -436,14 +448,14 @@ class Runtime {
   }
 
   #openDiscovery(toolSearch: ToolSearchOptions): ReturnType<typeof createDiscovery> {
-    const { registry, rules, taint, clock } = this;
+    const { registry, rules, provenance, clock } = this;
     const parts = {
       counter: this.tokens,
       clock,
       warn: this.#warn,
       isListed: (tool: AnyTool, allow: readonly string[]) => isToolAllowed(tool, { allow }),
       find: (name: string) => registry.get(name),
-      hasReadUntrusted: (call: Call) => taint.hasReadUntrusted(call),
+      hasReadUntrusted: (call: Call) => provenance.taint.hasReadUntrusted(call),
       toolsFor: searchableTools({
         registry,
         rules,
@@ -538,13 +550,14 @@ function idleIf(stage: Stage, isIdle: (tool: AnyTool) => boolean): Stage {
 
 /** The public object of a runtime: bound functions, none of which runs a call without the gate. */
 function publicOf(runtime: Runtime): Haft {
-  const { registry, approvals, taint, log, spill, jobs, tokens, clock, folder, events, gate } = runtime;
+  const { registry, approvals, provenance, log, spill, jobs, tokens, clock, folder, events, gate } = runtime;
   const { rules, grants, layersFor } = runtime;
   const policy = createPolicyView({
     registry,
     rules,
     grants,
     layersFor,
+    provenance,
     cwd: folder,
     requiresApproval: runtime.options.requiresApproval,
     decide: runtime.options.decide,
@@ -566,7 +579,7 @@ function publicOf(runtime: Runtime): Haft {
       recover: () => runtime.recover(),
     },
     approvals,
-    policy: Object.assign(policy, { taint }),
+    policy: Object.assign(policy, { provenance }),
     jobs,
     settings: { tokens, clock, folder },
     on: (type: ToolEventType | "*", listener: Listener<never>) => events.on(type, listener),

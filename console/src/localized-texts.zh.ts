@@ -160,6 +160,11 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "verdict.taintHere":
     "“{tool}”会影响外部，而该会话读取过不可信的文本（{untrusted}），本次调用又含敏感数据：文本中可能有发送这些数据的指令",
   "verdict.taintUnknown": "“{tool}”会影响外部，而该会话读取过什么无法得知（{problem}）",
+  "verdict.unvouched.text": "“{value}”（{argument}）出现在他人写的文本中（{source}），而您没有提到它",
+  "verdict.unvouched.unnamed": "“{value}”（{argument}）在您的数据中，但您没有提到它",
+  "verdict.unvouched.nowhere": "“{value}”（{argument}）不在任何读过的文本中，您也没有提到它",
+  "verdict.unvouched.private": "{argument} 会发送一个私密号码：“{value}”",
+  "verdict.unvouched.call": "“{tool}”会改变某些内容，之前读过他人写的文本，而该调用没有任何您提到的内容",
   "verdict.nothingAllows": "没有规则允许它。",
   "verdict.dontAsk": "{reason} dontAsk 模式不询问任何人。",
   "verdict.denyRule": "规则 {rule}（{origin}）禁止它。",

@@ -157,7 +157,7 @@ export const runtime = defineCapability({
       isShortLived,
       jobs,
       worker: runsJobs && { concurrency: config.value.jobs.concurrency },
-      taint: { store: stored.taint },
+      provenance: { ...configured.provenance, store: stored.provenance, taintStore: stored.taint },
       // A program and a search reach every tool, so a host without all tools has neither.
       code: isPartial ? undefined : { store: stored.programs },
       toolSearch: {

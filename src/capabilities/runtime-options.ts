@@ -10,7 +10,7 @@ import type { RuntimeOptions } from "../runtime.ts";
 
 /** The settings of the configuration files as options of a runtime. */
 export function configuredOptions({ value, sources }: LoadedConfig) {
-  const { tools, limits, approvals, toolSearch } = value;
+  const { tools, limits, approvals, toolSearch, provenance } = value;
   const layers = sources.flatMap(({ policy }) => (policy ? [createPolicyLayers(policy)] : []));
   return {
     policy:
@@ -42,6 +42,7 @@ export function configuredOptions({ value, sources }: LoadedConfig) {
       learnFrom: toolSearch.learnFrom,
     },
     approvalWaitMs: approvals.waitMs,
+    provenance,
   } satisfies RuntimeOptions;
 }
 

@@ -53,7 +53,7 @@ export const sessions = defineCapability({
         return config.value.sessions.maxChildren;
       },
       sessions: opened,
-      shareTaint: runtime.policy.taint.share,
+      shareTaint: runtime.policy.provenance.share,
       environmentOf,
     });
     const closing = new CloseStack();

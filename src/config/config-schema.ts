@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { AUTHORITIES, FIELD_TRUSTS, PROVENANCE_MODES } from "../gate/permit/provenance/roles.ts";
 
 // The one definition of a configuration. Validation, the types and the published JSON Schema come from it.
 
@@ -338,6 +339,31 @@ const namedAgent = z.strictObject({
   toolkit: texts.optional().describe("The only tools that it has: names, group:… and * patterns"),
 });
 
+const provenance = z.strictObject({
+  mode: z
+    .enum(PROVENANCE_MODES)
+    .optional()
+    .describe(
+      "After text of others was read. off: only the labels of tools ask. note: the record says what would have asked. ask: values that nobody vouches for ask. strict: you must have named each value yourself. Default: note",
+    ),
+  tools: named(
+    z.strictObject({
+      labels: z
+        .array(z.enum(["untrusted_input", "sensitive_data", "outside_effect"]))
+        .optional()
+        .describe("Added to the tool's own labels"),
+      results: named(z.enum(FIELD_TRUSTS))
+        .optional()
+        .describe(
+          "Who makes a field of its results, by name: service, own (the user's data), others. *: all other fields",
+        ),
+      arguments: named(z.enum(AUTHORITIES)).optional().describe("What an argument decides, by name"),
+    }),
+  )
+    .optional()
+    .describe("Tools by name, group or * pattern"),
+});
+
 export const configSchema = z.strictObject({
   $schema: z.string().optional(),
   tools: tools.optional(),
@@ -444,6 +470,7 @@ export const configSchema = z.strictObject({
         .optional(),
     })
     .optional(),
+  provenance: provenance.optional().describe("Which calls ask because nobody vouches for a value, and labels of tools"),
   sessions: z
     .strictObject({
       visibility: z

@@ -242,6 +242,7 @@ interface MergedConfig {
   /** Without `tools`, which is policy. */
   agents: Record<string, Omit<Section<"agents">[string], "tools">>;
   approvals: Section<"approvals">;
+  provenance: Section<"provenance">;
   artifacts: Section<"artifacts">;
   audit: Section<"audit">;
   message: Section<"message">;
@@ -323,6 +324,7 @@ function settingsOf(value: HaftConfig): MergedConfig {
       Object.entries(value.agents ?? {}).map(([name, { tools: _tools, ...agent }]) => [name, agent]),
     ),
     approvals: { ...value.approvals },
+    provenance: { ...value.provenance },
     artifacts: { ...value.artifacts },
     audit: { ...value.audit },
     message: { ...value.message },
@@ -347,7 +349,7 @@ function merge(base: unknown, next: unknown, path: string): unknown {
 
 /** Keys that have one value. Others have the values of all sources. */
 const SINGLE =
-  /^(tools\.(timeout|maxConcurrent|webSearch|allowedPaths)|permissions\.default(Mode|Permission)|workspace|languageServers|limits|mcp|toolSearch|network|browser|sandbox\.(?!tools)\w+|store|jobs|sessions|server|agent|agents\.[^.]+\.(?!tools)\w+|approvals|artifacts|audit|message)\b/;
+  /^(tools\.(timeout|maxConcurrent|webSearch|allowedPaths)|permissions\.default(Mode|Permission)|workspace|languageServers|limits|mcp|toolSearch|network|browser|sandbox\.(?!tools)\w+|store|jobs|sessions|server|agent|agents\.[^.]+\.(?!tools)\w+|approvals|provenance|artifacts|audit|message)\b/;
 
 /** Every value of every source, lowest precedence first. */
 function originsOf(checked: readonly CheckedSource[]): ConfigOrigin[] {

@@ -67,6 +67,7 @@ const BINDINGS: Rows<Omit<HaftConfig, "toolSearch">> & { toolSearch: Rows<ToolSe
     limits: "restart",
   },
   approvals: "live",
+  provenance: "live",
   sessions: "live",
   artifacts: "restart",
   audit: "restart",

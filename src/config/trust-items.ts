@@ -180,6 +180,7 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
     }
   }
   for (const [key, content] of entriesOf(server)) if (key !== "port") setting(["server", key], content);
+  for (const [key, content] of entriesOf(value["provenance"])) setting(["provenance", key], content);
   for (const [key, content] of entriesOf(store)) setting(["store", key], content);
   // Their denials would be lost.
   for (const [key, content] of entriesOf(value["import"])) {

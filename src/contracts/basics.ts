@@ -116,7 +116,7 @@ export const Verdict = named(
   "Verdict",
   z.strictObject({
     decision: Decision,
-    by: z.enum(["rule", "tool", "mode", "hook", "taint", "grant", "approval", "policy", "effects"]),
+    by: z.enum(["rule", "tool", "mode", "hook", "provenance", "taint", "grant", "approval", "policy", "effects"]),
     /** One sentence for a person. */
     reason: z.string(),
     /** The key of `reason` and its values, for other languages. */
@@ -128,6 +128,37 @@ export const Verdict = named(
     approvalId: z.string().optional(),
     /** The grants that permit it. */
     grants: z.array(z.string()).readonly().optional(),
+    /** The values that nobody vouches for. A yes approves each of them for this session. */
+    unvouched: z
+      .array(
+        z.strictObject({
+          /** The path of the argument; empty for the call itself. */
+          argument: z.string(),
+          value: z.string(),
+          authority: z.enum([
+            "destination",
+            "target",
+            "privilege",
+            "code",
+            "content",
+            "amount",
+            "other",
+            "none",
+            "link",
+            "private",
+            "call",
+          ]),
+          /** `text`: in a text of others. `unnamed`: in the user's data, but not named. `nowhere`: in no text that was read. */
+          origin: z.enum(["text", "unnamed", "nowhere"]),
+          /** Where it first appeared. */
+          source: z
+            .strictObject({ callId: z.string(), toolName: z.string(), field: z.string(), excerpt: z.string() })
+            .optional(),
+        }),
+      )
+      .optional(),
+    /** The start of the user's last message, beside `unvouched`. */
+    userText: z.string().optional(),
   }),
 );
 export type Verdict = z.infer<typeof Verdict>;

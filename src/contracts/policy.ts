@@ -186,6 +186,18 @@ export const RuleEffect = named(
 );
 export type RuleEffect = z.infer<typeof RuleEffect>;
 
+export const UserMessageRequest = named(
+  "UserMessageRequest",
+  z.strictObject({
+    /** As the calls name it. */
+    session: Name,
+    text: z.string().min(1).max(200_000),
+    /** The user only pastes what somebody else wrote: it vouches for nothing. */
+    quoted: z.boolean().optional(),
+  }),
+);
+export type UserMessageRequest = z.infer<typeof UserMessageRequest>;
+
 export const policy = {
   show: endpoint("GET /api/policy", {
     summary: "The active rules, each with its origin",
@@ -216,6 +228,13 @@ export const policy = {
     body: SimulateRequest,
     variant: { field: "answer", value: "events" },
     stream: eventStream(SimulationFrame),
+  }),
+  addUserMessage: endpoint("POST /api/policy/user-messages", {
+    summary: "Remember what the user wrote in a session: the values in it need no question",
+    // As an answer to a question does, it lets calls run.
+    scope: "approve",
+    body: UserMessageRequest,
+    output: Done,
   }),
   addRule: endpoint("POST /api/policy/rules", {
     summary: "Save a rule for this workspace",

@@ -46,6 +46,10 @@ export const ToolInfo = named(
     /** The tool's own default. Omitted if it depends on the input. */
     permission: ToolPermission.optional(),
     labels: z.array(TaintLabel),
+    /** What its arguments decide, by path: as its schema and the configuration say, else derived from their names. */
+    authority: z.record(z.string(), z.string()),
+    /** Who makes a field of its results, by path, as far as anybody says. `*`: every other field. */
+    trust: z.record(z.string(), z.string()),
     groups: z.array(z.string()),
     origin: ToolOrigin,
     /** Of an MCP tool. `isTrusted`: the policy believes them; otherwise they are only shown. */

@@ -37,8 +37,8 @@ export type CallMode = "default" | "acceptEdits" | "plan" | "dontAsk" | "bypassP
 export interface Verdict {
   /** Whether the call runs, asks a person, or is refused. */
   decision: "allow" | "ask" | "deny";
-  /** What decided. */
-  by: "rule" | "tool" | "mode" | "hook" | "taint" | "grant" | "approval" | "policy" | "effects";
+  /** What decided. Records of earlier versions have `taint` for `provenance`. */
+  by: "rule" | "tool" | "mode" | "hook" | "provenance" | "taint" | "grant" | "approval" | "policy" | "effects";
   /** One sentence for a person. */
   reason: string;
   /** The key of `reason`, for interfaces in other languages. Omitted if a tool, hook or host wrote the reason. */
@@ -53,6 +53,35 @@ export interface Verdict {
   approvalId?: string;
   /** The grants that permit it. They are charged when the call is started. */
   grants?: readonly string[];
+  /** The values that nobody vouches for, if that is a reason to ask. A yes approves each of them for this session. */
+  unvouched?: UnvouchedValue[];
+  /** The start of the user's last message, beside `unvouched`. */
+  userText?: string;
+}
+
+/** A value of a call that decides where something goes or what is touched, and that nobody has named. */
+export interface UnvouchedValue {
+  /** The path of the argument; empty for the call itself. */
+  argument: string;
+  /** The value, or the start of a long one. */
+  value: string;
+  /** What it decides. */
+  authority:
+    | "destination"
+    | "target"
+    | "privilege"
+    | "code"
+    | "content"
+    | "amount"
+    | "other"
+    | "none"
+    | "link"
+    | "private"
+    | "call";
+  /** `text`: it stands in a text of others. `unnamed`: it is in the user's data or a service's, but the user did not name it. `nowhere`: no text that was read has it. */
+  origin: "text" | "unnamed" | "nowhere";
+  /** Where it first appeared. */
+  source?: { callId: string; toolName: string; field: string; excerpt: string };
 }
 
 /** Options that are stored with a call that runs later or elsewhere. Plain JSON. */
@@ -106,8 +135,11 @@ export interface ProcessOptions<Host = unknown> {
   onUpdate?: (update: Update) => void;
   /** Called when approval is needed, before the call waits or is answered `pending`; the approval request waits for it. */
   onApprovalRequested?: (approvalId: string) => Promise<void> | void;
-  /** The user's message that the call serves. Tool search learns from it only if `learnFrom` is "messages". Not stored with the call. */
-  userMessage?: string;
+  /**
+   * The user's messages that the call serves, the last one last. What the user named in them needs no question; tool search
+   * learns from the last only if `learnFrom` is "messages". Not stored with the call.
+   */
+  userMessage?: string | readonly string[];
   /**
    * Whether the result of an earlier call is still in the conversation that the model sees. Then `read` answers briefly for a
    * file that has not changed since that call. Default: not known.
@@ -409,7 +441,7 @@ export function elapsedMs({ startedMonotonic, asked }: Call, monotonic: number):
 }
 
 /** Adds to the result's metadata. */
-export function note(call: Call, fact: string, value: unknown): void {
+export function note(call: Pick<Call, "facts">, fact: string, value: unknown): void {
   const own: { facts: Record<string, unknown> | undefined } = call;
   (own.facts ??= {})[fact] = value;
 }
@@ -423,7 +455,7 @@ export function givenContext(call: Call): unknown {
 }
 
 /** The tool of a resolved call. */
-export function toolOf(call: Call): AnyTool {
+export function toolOf(call: Pick<Call, "tool">): AnyTool {
   if (!call.tool) throw new Error("A stage that needs the tool was placed before `resolve`.");
   return call.tool;
 }

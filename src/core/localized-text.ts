@@ -145,6 +145,13 @@ export const TEXTS = {
   "verdict.taintHere":
     '"{tool}" acts on the outside, and this session has read untrusted text ({untrusted}) and sensitive data in this very call: the text may contain instructions to send that data',
   "verdict.taintUnknown": '"{tool}" acts on the outside, and what this session has read is not known ({problem})',
+  "verdict.unvouched.text":
+    '"{value}" ({argument}) stands in a text that somebody else wrote ({source}), and you did not name it',
+  "verdict.unvouched.unnamed": '"{value}" ({argument}) is in your data, but you did not name it',
+  "verdict.unvouched.nowhere": '"{value}" ({argument}) stands in no text that was read, and you did not name it',
+  "verdict.unvouched.private": 'A private number would be sent in {argument}: "{value}"',
+  "verdict.unvouched.call":
+    '"{tool}" changes something, text of others was read before, and the call has nothing that you named',
   "verdict.nothingAllows": "Nothing allows it.",
   "verdict.dontAsk": "{reason} In the mode dontAsk such calls are denied.",
   "verdict.denyRule": "The rule {rule} ({origin}) forbids it.",

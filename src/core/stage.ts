@@ -54,7 +54,7 @@ export type StageName =
   | "visible"
   | "validate"
   | "context"
-  | "taint"
+  | "provenance"
   | "known"
   | "permit"
   | "background"

@@ -286,8 +286,6 @@ export interface AuditLog extends CallLog {
   verify(anchor?: AuditHead, options?: VerifyOptions): Promise<AuditReport>;
   /** Records calls of processes that are gone as lost; returns the new entries. */
   lost(): Promise<AuditEntry[]>;
-  /** The whole result of a call that was one of the last in this process. The log itself keeps no content. */
-  resultOf?(callId: string, user: string | undefined): ToolResult | undefined;
   /** Commits pending entries. Rejects if that fails. */
   flush(): Promise<void>;
 }
@@ -310,6 +308,8 @@ export interface CallLog {
   endEntry?(call: Call, result: ToolResult, isLate: boolean): ChangeEntry;
   /** The real result of a call that was closed as `unknown_outcome`. */
   corrected?(call: Call, result: ToolResult): MaybePromise<void>;
+  /** The whole result of a call that was one of the last in this process. The log itself keeps no content. */
+  resultOf?(callId: string, user: string | undefined): ToolResult | undefined;
   /** Newest last. */
   recent(limit?: number): MaybePromise<readonly CallRecord[]>;
 }

@@ -108,7 +108,7 @@ function reasonsOf({ tool, input, signature, steps, verdict }: Assessed): Reason
   const add = (level: RiskLevel, key: TextKey, values?: LocalizedText["values"]): void => {
     reasons.push({ level, why: localizedText(key, values) });
   };
-  if (verdict?.by === "taint") add("high", "risk.untrusted");
+  if (verdict?.by === "provenance" || verdict?.by === "taint") add("high", "risk.untrusted");
   if (isObject(input) && input["outside_sandbox"] === true) add("high", "risk.outsideSandbox");
   if (tool?.isReadOnly) add("low", "risk.reads");
   else if (steps) {

@@ -4,6 +4,7 @@ import { describeCallStore } from "../calls/call-store.suite.ts";
 import { describeGrants } from "../calls/grants.suite.ts";
 import { programStoreSuite } from "../code/program-store.suite.ts";
 import { describeAuditLog } from "../gate/audit-log.suite.ts";
+import { describeProvenanceStore } from "../gate/permit/provenance/provenance-store.suite.ts";
 import { describeTaintStore } from "../gate/permit/taint-store.suite.ts";
 import { undoStoreSuite } from "../io/files/undo-store.suite.ts";
 import { describeScheduleStore } from "../jobs/schedule-store.suite.ts";
@@ -20,6 +21,7 @@ import { programsModule, SqlProgramStore } from "./programs.ts";
 import { schedulesModule, SqlScheduleStore } from "./schedules.ts";
 import { sessionsModule, SqlSessions } from "./sessions.ts";
 import type { StoreLocation } from "./store.ts";
+import { provenanceModule, SqlProvenanceStore } from "./provenance.ts";
 import { SqlTaintStore, taintModule } from "./taint.ts";
 import { SqlToolUse, toolUseModule } from "./discovery/tool-use.ts";
 import { describeTokenStore } from "./tokens.suite.ts";
@@ -46,6 +48,12 @@ export const ENGINE_SUITES: Readonly<Record<string, (engine: EngineUnderTest) =>
       const database = await engine.sharedDatabase([taintModule.migrations]);
       await database.run("DELETE FROM taint_marks");
       return new SqlTaintStore(database);
+    }),
+  provenance: (engine) =>
+    describeProvenanceStore("the store", async () => {
+      const database = await engine.sharedDatabase([provenanceModule.migrations]);
+      await database.run("DELETE FROM provenance");
+      return new SqlProvenanceStore(database);
     }),
   toolUse: (engine) =>
     describeToolUseStore("the store", async (workspace) => {

@@ -89,6 +89,7 @@ test("a new store has the tables and the checksums that the released version cre
       "sqlite_autoindex_audit_counts",
     ],
     ...["todos", "sqlite_autoindex_todos", "saved_rules", "sqlite_autoindex_saved_rules"],
+    ...["provenance", "sqlite_autoindex_provenance"],
     ...["sqlite_autoindex_jobs", "programs", "sqlite_autoindex_programs"],
     ...["tool_use:", "tool_use_recent:", "sqlite_autoindex_tool_use"],
     ...["grants:", "grants_open:", "sqlite_autoindex_grants"],

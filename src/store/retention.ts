@@ -186,6 +186,9 @@ export class Retention {
         ["DELETE FROM sessions WHERE key = ? AND owner IS NULL AND updated_at < ?", [key, before]],
         [`DELETE FROM session_entries WHERE session = ? AND ${IS_GONE}`, [key, key]],
         [`DELETE FROM session_inbox WHERE session = ? AND ${IS_GONE}`, [key, key]],
+        // Their names are stored as JSON.
+        [`DELETE FROM taint_marks WHERE session = ? AND ${IS_GONE}`, [JSON.stringify(key), key]],
+        [`DELETE FROM provenance WHERE session = ? AND ${IS_GONE}`, [JSON.stringify(key), key]],
       ]);
     }
     return found.length;

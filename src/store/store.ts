@@ -13,6 +13,7 @@ import { keysModule, pinsModule, serverQuestionsModule, signInsModule } from "./
 import { migrate, type Migrations } from "./migrations.ts";
 import { OWNER_MIGRATIONS, Owners } from "./process-owners.ts";
 import { programsModule } from "./programs.ts";
+import { provenanceModule } from "./provenance.ts";
 import { Retention } from "./retention.ts";
 import { storedRulesModule } from "./stored-rules.ts";
 import { schedulesModule } from "./schedules.ts";
@@ -33,6 +34,7 @@ const STORE_MODULES = {
   keys: keysModule,
   pins: pinsModule,
   programs: programsModule,
+  provenance: provenanceModule,
   rules: storedRulesModule,
   schedules: schedulesModule,
   seenFiles: seenFilesModule,

@@ -160,10 +160,10 @@ describe.each([
       let verdict: Verdict = { decision: "ask", by: "tool", reason: "it asks" };
       const { execute, approve, approvals, ran } = await start({ judge: () => verdict });
       const requested = idOf(await execute("exec", { cmd: "send" }, newCall()));
-      verdict = { decision: "ask", by: "taint", reason: "the session has read untrusted text and secrets" };
+      verdict = { decision: "ask", by: "provenance", reason: "the session has read untrusted text and secrets" };
       const again = idOf(await approve(requested));
       expect(await approvals.get(requested)).toMatchObject({ state: "changed" });
-      expect(await approvals.get(again)).toMatchObject({ verdict: { by: "taint" } });
+      expect(await approvals.get(again)).toMatchObject({ verdict: { by: "provenance" } });
       expect(ran).toEqual([]);
     });
 

@@ -245,6 +245,10 @@ export function createPolicyApi(
         yield { type: "progress", ...value } as const;
       }
     },
+    async addUserMessage({ body: { session, text, quoted } }) {
+      await haft.policy.provenance.addUserMessage({ session }, text, { quoted });
+      return { status: "ok" };
+    },
     async addRule({ body: { rule, decision }, identity }) {
       return describeRule(await addRule(haft, { rule, decision }, identity.name), await ruleFacts());
     },
@@ -354,10 +358,10 @@ export async function explainCall(haft: Haft, request: ExplainRequest, user: str
         decision: allowed ? ("none" as const) : ("deny" as const),
         reason,
       })),
-      ...steps.map(({ name, rules, stepVerdict }) => ({
+      ...steps.map(({ name, rules, stepVerdict, note }) => ({
         by: name,
         decision: stepVerdict?.decision ?? ("none" as const),
-        reason: stepVerdict?.reason ?? (rules ? "no rule matches" : "does not apply"),
+        reason: stepVerdict?.reason ?? note ?? (rules ? "no rule matches" : "does not apply"),
         key: stepVerdict?.key,
         values: stepVerdict?.values,
         rule: stepVerdict?.rule,

@@ -39,6 +39,12 @@ export function createToolsApi({ haft, metrics, verdictOf }: ToolsApiOptions): H
       mode,
       permission: permissionOf(tool, haft.policy.rules.defaultPermission),
       labels: [...labels],
+      get authority() {
+        return { ...haft.policy.provenance.rolesOf(tool).authority };
+      },
+      get trust() {
+        return { ...haft.policy.provenance.rolesOf(tool).trust };
+      },
       groups: allGroupsOf(tool),
       origin,
       annotations: annotationsOf(tool),

@@ -182,6 +182,7 @@ function showTool(tool: ToolInfo, { paint }: Output): string[] {
     ...(aliases.length > 0 ? [["  aliases", aliases.map(safeLine).join(", ")]] : []),
     ...(permission ? [["  permission", permission]] : []),
     ...(verdict ? [["  policy", `${verdict.decision}: ${safeLine(verdict.reason)}`]] : []),
+    ...labelFacts(tool),
     ["  from", originOf(tool)],
   ];
   return [
@@ -195,6 +196,21 @@ function showTool(tool: ToolInfo, { paint }: Output): string[] {
     "",
     ...showColumns(facts, { paint, styles: ["dim"] }),
   ];
+}
+
+/** What provenance knows of its values: which arguments decide something, and who makes the fields of its results. */
+function labelFacts({ labels, authority, trust }: ToolInfo): string[][] {
+  const pairs = (roles: Readonly<Record<string, string>>): string =>
+    Object.entries(roles)
+      .filter(([, role]) => role !== "none" && role !== "other")
+      .map(([path, role]) => `${safeLine(path)}: ${safeLine(role)}`)
+      .join(", ");
+  const facts = [
+    ["  labels", labels.join(", ")],
+    ["  authority", pairs(authority)],
+    ["  results", pairs(trust)],
+  ];
+  return facts.filter(([, value]) => value !== "");
 }
 
 function originOf({ origin }: ToolInfo): string {

@@ -8,6 +8,7 @@ import type { Preview } from "../../core/tool.ts";
 import { showSpan, showTime } from "../../core/clock.ts";
 import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
 import { isObject } from "../../schema/json-schema.ts";
+import type { UnvouchedValue } from "../../core/call.ts";
 import type { RuleExamples } from "./rules/rule-examples.ts";
 
 /** Longer text, and text with several lines, starts on a new line. */
@@ -101,7 +102,7 @@ export function approvalParts(approval: ShownApproval, options: PartOptions = {}
   parts.push(...argumentParts(approval, command, isVerbose));
   fact("asked by", `${describeCaller(approval)}${askedText(approval, now)}`);
   fact("because", showInline(reason));
-  if (verdict?.by === "taint") fact("taint", "this session has read untrusted text and sensitive data", true);
+  parts.push(...originParts(approval));
   if (verdict?.rule !== undefined) fact("rule", `${showInline(verdict.rule)}${originOf(approval)}`);
   if (binding) fact("folder", showInline(binding.cwd));
   if (approval.replaces) fact("changed", approval.replaces.changes.map(showInline).join(", "), true);
@@ -110,6 +111,36 @@ export function approvalParts(approval: ShownApproval, options: PartOptions = {}
   parts.push(...ruleParts(approval));
   if (approval.state !== "pending") fact("state", describeState(approval));
   return parts;
+}
+
+/** Where the values that nobody vouches for come from, and what the user wrote. */
+function originParts({ verdict }: ShownApproval): ApprovalPart[] {
+  const parts: ApprovalPart[] = [];
+  const fact = (name: string, value: string, isWarning?: boolean): void =>
+    void parts.push({ type: "fact", name, value: showInline(value), isWarning });
+  for (const { argument, value, authority, origin, source } of verdict?.unvouched ?? []) {
+    if (authority === "call") fact("nobody named", "anything of this call", true);
+    else fact(`nobody named ${argument}`, `"${value}"${ORIGIN_TEXTS[origin]}`, true);
+    if (source)
+      fact(
+        "first seen",
+        `${source.toolName}, call ${source.callId}${source.field === "" ? "" : `, ${source.field}`}: "${source.excerpt}"`,
+      );
+  }
+  if (verdict?.userText !== undefined) fact("you wrote", `"${verdict.userText}"`);
+  if (verdict?.unvouched) fact("a yes", "approves these values until the session ends");
+  else if (isOfLabels(verdict)) fact("taint", "this session has read untrusted text and sensitive data", true);
+  return parts;
+}
+
+const ORIGIN_TEXTS: Readonly<Record<UnvouchedValue["origin"], string>> = {
+  text: ", a text of somebody else has it",
+  unnamed: ", it is in your data, but you did not name it",
+  nowhere: ", it stands in no text that was read",
+};
+
+function isOfLabels(verdict: ShownApproval["verdict"]): boolean {
+  return verdict?.by === "provenance" || verdict?.by === "taint";
 }
 
 function countsText({ files, added, removed }: NonNullable<Preview["counts"]>): string {

@@ -17,16 +17,23 @@ const make = (more: object = {}): AnyTool =>
 const tool = make();
 const verdict = (decision: Verdict["decision"], by: Verdict["by"] = "hook"): Verdict => ({ decision, by, reason: by });
 
-interface Parties extends Partial<Omit<JudgeOptions, "rules" | "hooks" | "taint">> {
+interface Parties extends Partial<Omit<JudgeOptions, "rules" | "hooks" | "provenance">> {
   rules?: Omit<RuleSource, "origin">;
   /** The verdicts of the other parties. */
   hook?: Verdict;
   beforeApproval?: () => Verdict | undefined | Promise<Verdict | undefined>;
-  taint?: Verdict | Promise<Verdict>;
+  provenance?: Verdict | Promise<Verdict>;
   canLabel?: boolean;
 }
 
-function optionsOf({ rules = {}, hook, beforeApproval, taint, canLabel = taint !== undefined, ...more }: Parties) {
+function optionsOf({
+  rules = {},
+  hook,
+  beforeApproval,
+  provenance,
+  canLabel = provenance !== undefined,
+  ...more
+}: Parties) {
   const ruleSet = new RuleSet([{ origin: "user", ...rules }]);
   const options: JudgeOptions = {
     ...{ rules: ruleSet, cwd: "/", ...more },
@@ -38,7 +45,11 @@ function optionsOf({ rules = {}, hook, beforeApproval, taint, canLabel = taint !
             beforeApproval: beforeApproval ?? (() => undefined),
           }
         : undefined,
-    taint: { verdictOf: () => taint as Verdict, canLabel: () => canLabel },
+    provenance: {
+      verdictOf: () => provenance as Verdict,
+      mayJudge: () => false,
+      taint: { canLabel: () => canLabel },
+    },
   };
   return { options, ruleSet };
 }
@@ -59,9 +70,9 @@ test("the strictest of rules, hooks, taint and reviews decides, whichever it is"
       for (const byTaint of decisions) {
         const strictest = decisions[Math.max(...[byRules, byHook, byTaint].map((each) => decisions.indexOf(each)))];
         const rules = { [byRules]: ["remove"] };
-        const parties = { rules, hook: verdict(byHook), taint: verdict(byTaint, "taint") };
+        const parties = { rules, hook: verdict(byHook), provenance: verdict(byTaint, "provenance") };
         expect(await decide(parties)).toBe(strictest);
-        expect(await decide({ ...parties, taint: Promise.resolve(parties.taint) })).toBe(strictest);
+        expect(await decide({ ...parties, provenance: Promise.resolve(parties.provenance) })).toBe(strictest);
       }
     }
   }
@@ -69,8 +80,8 @@ test("the strictest of rules, hooks, taint and reviews decides, whichever it is"
   expect(await decide({ requiresApproval: () => undefined })).toBe("allow");
   expect(await decide({ rules: { deny: ["remove"] }, requiresApproval: () => "New" })).toBe("deny");
   // Nobody else is waited for when a rule denies.
-  const taint = Promise.resolve(verdict("ask", "taint"));
-  expect(open({ rules: { deny: ["remove"] }, taint }).judge(makeCall())).toMatchObject({ decision: "deny" });
+  const provenance = Promise.resolve(verdict("ask", "provenance"));
+  expect(open({ rules: { deny: ["remove"] }, provenance }).judge(makeCall())).toMatchObject({ decision: "deny" });
   expect(open({ requiresApproval: () => "New" }).judge(makeCall())).toEqual(
     expect.objectContaining({ decision: "ask", by: "policy", reason: "New" }),
   );
@@ -125,14 +136,14 @@ test("the second pass of a call keeps its verdict, but not against a denial", as
   expect(await open({ rules: { ask: ["remove"] } }).judge(call)).toBe(secondPass.verdict);
   expect(await decide({ rules: { deny: ["remove"] } }, call)).toBe("deny");
   expect(await decide({ hook: verdict("deny") }, call)).toBe("deny");
-  expect(await decide({ taint: verdict("deny", "taint") }, call)).toBe("deny");
+  expect(await decide({ provenance: verdict("deny", "provenance") }, call)).toBe("deny");
 });
 
 test("in the mode dontAsk what would be asked is denied", async () => {
   const rules = { defaultMode: "dontAsk" } as const;
   expect(await decide({ rules })).toBe("allow");
   expect(await decide({ rules, requiresApproval: () => "New" })).toBe("deny");
-  expect(await decide({ rules, taint: verdict("ask", "taint") })).toBe("deny");
+  expect(await decide({ rules, provenance: verdict("ask", "provenance") })).toBe("deny");
   expect(
     await decide({}, makeCall({ options: { mode: "dontAsk" }, tool: make({ permission: "confirm" }) } as never)),
   ).toBe("deny");
@@ -169,7 +180,7 @@ test("a tool that says later what it needs is waited for, and the others still c
   const clock = createFakeClock();
   const call = () => makeCall({ tool: slow });
   expect(await decide({ clock }, call())).toBe("allow");
-  expect(await decide({ clock, taint: verdict("ask", "taint") }, call())).toBe("ask");
+  expect(await decide({ clock, provenance: verdict("ask", "provenance") }, call())).toBe("ask");
   expect(clock.pendingTimers).toBe(0);
 });
 
@@ -185,7 +196,7 @@ test("rules would allow a call only if nothing else asks, and hooks before a que
   expect(await allows(["remove"], { rules: { deny: ["remove"] } })).toBe(false);
   expect(await allows(["remove"], { hook: verdict("ask") })).toBe(false);
   expect(await allows(["remove"], { hook: verdict("allow") })).toBe(true);
-  expect(await allows(["remove"], { taint: verdict("ask", "taint") })).toBe(false);
+  expect(await allows(["remove"], { provenance: verdict("ask", "provenance") })).toBe(false);
   expect(await allows(["remove"], { requiresApproval: () => "New" })).toBe(false);
   let runs = 0;
   const beforeApproval = (): undefined => {

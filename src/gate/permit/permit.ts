@@ -371,7 +371,8 @@ export class Permit implements Stage {
     call.asked = askedOf(call, row, this.#options.clock.now());
     const done = answer?.answers ? "answered" : "approved";
     const by = answer?.by === undefined ? done : `${done} by ${answer.by}`;
-    call.verdict = { decision: "allow", by: "approval", reason: by, approvalId: row.id };
+    const { unvouched } = row.question?.verdict ?? {};
+    call.verdict = { decision: "allow", by: "approval", reason: by, approvalId: row.id, unvouched };
     this.#emitResolved(call, row, "approved");
     const { scope, rules = [] } = answer ?? {};
     if (!answer || scope === undefined || scope === "once" || rules.length === 0) return;

@@ -11,7 +11,8 @@ import { withAnswers } from "../tool-answers.ts";
 import { askHost, type Decide } from "./host-decision.ts";
 import { describeGrant, type GrantContext, type SavedFor } from "./describe-grant.ts";
 import type { Grants } from "./grants.ts";
-import { isAsking, stricter } from "./verdict.ts";
+import type { Provenance } from "./provenance/provenance.ts";
+import { isAsking, stricter, withOrigins } from "./verdict.ts";
 import { type Explanation, explainVerdict } from "./rules/explain-verdict.ts";
 import { settle } from "./rules/evaluate-rules.ts";
 import { lintRules, type RuleFinding } from "./rules/lint-rules.ts";
@@ -59,6 +60,8 @@ export interface PolicyViewOptions {
   rules: RuleSet;
   grants: Grants;
   layersFor(caller: Partial<Caller>): readonly AnyLayer[];
+  /** Who chose the values; the same function that judges calls. */
+  provenance: Pick<Provenance, "verdictOf" | "knowsUser" | "settings">;
   cwd: string;
   /** Why a tool must ask in spite of the rules; the same function that judges calls. */
   requiresApproval?: ((tool: AnyTool) => string | undefined) | undefined;
@@ -75,6 +78,7 @@ export function createPolicyView({
   rules,
   grants,
   layersFor,
+  provenance,
   cwd,
   requiresApproval,
   decide,
@@ -107,7 +111,17 @@ export function createPolicyView({
           ? undefined
           : settle({ decision: "ask", by: "policy", reason: mustAsk }, mode ?? "default");
       const byGrants = granted ? withGrant(byRules, granted) : byRules;
-      return withStep(withStep(byGrants, "decide", byHost), "must ask", asks);
+      const ruled = withStep(withStep(byGrants, "decide", byHost), "must ask", asks);
+      if (ruled.verdict.decision === "deny") return ruled;
+      const depth = caller.depth ?? 0;
+      const judged = { tool, input: call.input, caller: { ...caller, depth }, parent: undefined, facts: undefined };
+      const byProvenance = await provenance.verdictOf(judged, byGrants.verdict);
+      const settled = byProvenance && settle(byProvenance, rules.modeOf(mode));
+      const step = withStep(ruled, "provenance", settled);
+      if (provenance.settings.mode === "off" || (await provenance.knowsUser(caller))) return step;
+      const note = "no message of a user is known here, so only the labels of tools count";
+      const steps = [...step.steps, { name: "provenance", outcome: "passes", note } as const];
+      return { ...step, steps, text: `${step.text}\nprovenance: ${note}` };
     },
     lint: () => lintRules(rules.sources(), registry.list()),
     required(tool, verdict) {
@@ -145,8 +159,9 @@ function withStep(explained: Explanation, name: string, stepVerdict: Verdict | u
   if (!stepVerdict) return explained;
   const { decision, by } = explained.verdict;
   const isDefault = decision === "allow" && by === "policy" && stepVerdict.decision === "allow";
-  const verdict = isDefault ? stepVerdict : stricter(explained.verdict, stepVerdict);
-  const outcome = verdict === stepVerdict ? "decides" : "would decide";
+  const stricterOne = isDefault ? stepVerdict : stricter(explained.verdict, stepVerdict);
+  const outcome = stricterOne === stepVerdict ? "decides" : "would decide";
+  const verdict = withOrigins(stricterOne, stepVerdict);
   const steps = [...explained.steps, { name, outcome, stepVerdict } as const];
   const text = `${explained.text}\n${name}: ${outcome}: ${stepVerdict.decision}. ${stepVerdict.reason}`;
   return { ...explained, verdict, steps, text };

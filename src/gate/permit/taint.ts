@@ -10,6 +10,9 @@ import { appliesTo } from "./tool-policy.ts";
 /** Max calls kept per label and session: enough for an explanation, and a session may be endless. */
 const MAX_MARKS = 5;
 
+/** What a verdict depends on: a call, or one that is only explained. */
+export type SupposedCall = Pick<Call, "tool" | "input" | "caller" | "parent" | "facts">;
+
 export interface TaintOptions {
   store?: TaintStore;
   /** Labels in addition to the tools' own. */
@@ -26,7 +29,7 @@ export interface Taint {
   /** Whether calls of this tool can have a label. */
   canLabel(tool: AnyTool): boolean;
   /** An ask verdict, if this call could send out sensitive data of a session that has read untrusted text. */
-  verdictOf(call: Call): MaybePromise<Verdict | undefined>;
+  verdictOf(call: SupposedCall): MaybePromise<Verdict | undefined>;
   /** Whether the session of this call, or one of its parents, has read untrusted text before. True if that cannot be read. */
   hasReadUntrusted(call: Call): MaybePromise<boolean>;
   /** Labels a result that was answered from its row. If the tool is gone, nobody knows what it brings. */
@@ -44,7 +47,7 @@ export interface Taint {
  */
 export function createTaint({ store = new MemoryTaintStore(), labels: given = {}, now }: TaintOptions): Taint {
   /** Labels of calls without a session, by the outermost call. */
-  const withoutSession = new WeakMap<Call, TaintMark[]>();
+  const withoutSession = new WeakMap<object, TaintMark[]>();
   /** Labels that could not be stored: at least this process knows them. */
   const unsaved = new MemoryTaintStore();
 
@@ -136,7 +139,7 @@ export function createTaint({ store = new MemoryTaintStore(), labels: given = {}
     }
   }
 
-  function marksOf(call: Call): MaybePromise<readonly TaintMark[]> {
+  function marksOf(call: SupposedCall): MaybePromise<readonly TaintMark[]> {
     const sessions = sessionsOf(call);
     if (sessions.length === 0) return withoutSession.get(outermostOf(call)) ?? [];
     const found = sessions.map((session) => store.marks(session));
@@ -153,23 +156,23 @@ export function createTaint({ store = new MemoryTaintStore(), labels: given = {}
 const BROUGHT = ["untrusted_input", "sensitive_data"] as const;
 
 /** A pending result, or a refusal before the tool ran, brings no labels. */
-function hasEntered(call: Call, result: ToolResult): boolean {
+export function hasEntered(call: Call, result: ToolResult): boolean {
   if (result.status === "pending") return false;
   return result.status === "completed" || call.began || result.metadata.known !== undefined;
 }
 
-function sessionsOf({ caller }: Call): string[] {
+function sessionsOf({ caller }: SupposedCall): string[] {
   return [...new Set(familyOf(caller).flatMap(({ session }) => (session === undefined ? [] : [session])))];
 }
 
-function outermostOf(call: Call): Call {
+function outermostOf(call: SupposedCall): SupposedCall {
   let outermost = call;
   while (outermost.parent) outermost = outermost.parent;
   return outermost;
 }
 
 /** Sensitive data that the call itself reads counts; untrusted text in its own answer comes too late to influence it. */
-function judged(call: Call, marks: readonly TaintMark[], isSensitive: boolean): Verdict | undefined {
+function judged(call: SupposedCall, marks: readonly TaintMark[], isSensitive: boolean): Verdict | undefined {
   const untrusted = marks.filter(({ label }) => label === "untrusted_input");
   const sensitive = marks.filter(({ label }) => label === "sensitive_data");
   if (untrusted.length === 0 || (sensitive.length === 0 && !isSensitive)) return undefined;
@@ -177,7 +180,7 @@ function judged(call: Call, marks: readonly TaintMark[], isSensitive: boolean): 
   note(call, "taint", { untrusted_input: untrusted.map(idOf), sensitive_data: sensitive.map(idOf) });
   return {
     decision: "ask",
-    by: "taint",
+    by: "provenance",
     ...(sensitive.length > 0
       ? reasonText("verdict.taint", { tool: name, untrusted: namesOf(untrusted), sensitive: namesOf(sensitive) })
       : reasonText("verdict.taintHere", { tool: name, untrusted: namesOf(untrusted) })),
@@ -194,11 +197,11 @@ function idOf({ callId }: TaintMark): string {
 }
 
 /** If the labels cannot be read, ask. */
-function unreadable(call: Call, why: unknown): Verdict {
+function unreadable(call: SupposedCall, why: unknown): Verdict {
   const message = errorMessage(why);
   return {
     decision: "ask",
-    by: "taint",
+    by: "provenance",
     ...reasonText("verdict.taintUnknown", { tool: toolOf(call).name, problem: message }),
   };
 }
@@ -207,7 +210,7 @@ function unreadable(call: Call, why: unknown): Verdict {
 type UserLabels = Readonly<Record<string, readonly TaintLabel[]>>;
 
 /** The labels of a call: from the tool, from the user, and defaults. Every call asks twice, and most have none. */
-export function labelsOfCall(call: Call, given: UserLabels = {}, result?: ToolResult): readonly TaintLabel[] {
+export function labelsOfCall(call: SupposedCall, given: UserLabels = {}, result?: ToolResult): readonly TaintLabel[] {
   const tool = toolOf(call);
   let labels = declared(tool, call.input, result);
   if (tool.labels.length === 0 && tool.origin.type === "mcp") labels = [...labels, ...assumed(tool)];

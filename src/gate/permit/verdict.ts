@@ -8,13 +8,13 @@ import { type Decide, hostVerdict } from "./host-decision.ts";
 import { settle } from "./rules/evaluate-rules.ts";
 import { type JudgedCall, RuleSet } from "./rules/rule-set.ts";
 import type { Grants } from "./grants.ts";
-import type { Taint } from "./taint.ts";
+import type { Provenance } from "./provenance/provenance.ts";
 
 export interface JudgeOptions {
   rules: RuleSet;
   /** What people allowed beyond one call. */
   grants?: Pick<Grants, "allow"> | undefined;
-  taint: Pick<Taint, "verdictOf" | "canLabel">;
+  provenance: Pick<Provenance, "verdictOf" | "mayJudge"> & { taint: Pick<Provenance["taint"], "canLabel"> };
   hooks?: Pick<Hooks, "verdictOf" | "beforeApproval" | "judges"> | undefined;
   /** The base folder of relative paths in rules. */
   cwd: string;
@@ -33,9 +33,9 @@ export interface Judge {
   readonly changes: readonly ChangeCounter[];
 }
 
-/** The strictest verdict of rules, hooks and taint. */
+/** The strictest verdict of rules, hooks and provenance. */
 export function createJudge(options: JudgeOptions): Judge {
-  const { rules, grants, taint, hooks, cwd, clock = systemClock, requiresApproval, decide } = options;
+  const { rules, grants, provenance, hooks, cwd, clock = systemClock, requiresApproval, decide } = options;
   /** Judges again after a person has answered. The hooks that run before the question do not run again. */
   const hookVerdicts = new WeakMap<Call, MaybePromise<Verdict | undefined>>();
 
@@ -47,7 +47,7 @@ export function createJudge(options: JudgeOptions): Judge {
   function judge(call: Call): MaybePromise<Verdict> {
     const tool = toolOf(call);
     const { mode } = call.options;
-    if (mode === undefined && !call.secondPass) {
+    if (mode === undefined && !call.secondPass && !provenance.mayJudge(tool, call.caller)) {
       const verdict = allowsAll(tool);
       if (verdict) return verdict;
     }
@@ -82,7 +82,7 @@ export function createJudge(options: JudgeOptions): Judge {
 
   function findAllowing(tool: AnyTool): Verdict | undefined {
     // The host's functions may change their mind at any time.
-    if (decide || requiresApproval || hooks?.judges(tool) || taint.canLabel(tool)) return undefined;
+    if (decide || requiresApproval || hooks?.judges(tool) || provenance.taint.canLabel(tool)) return undefined;
     const verdict = rules.verdictOnAll(tool, cwd);
     return verdict?.decision === "allow" ? Object.freeze(verdict) : undefined;
   }
@@ -90,13 +90,13 @@ export function createJudge(options: JudgeOptions): Judge {
   function judgeFurther(call: Call, byRules: Verdict): MaybePromise<Verdict> {
     if (byRules.decision === "deny") return byRules;
     const strict = stricter(stricter(byRules, hooks?.verdictOf(call)), requiredVerdict(call));
-    const tainted = taint.verdictOf(call);
+    const byProvenance = provenance.verdictOf(call, byRules);
     const combine = (verdict: Verdict | undefined): MaybePromise<Verdict> => {
-      const strictest = settled(call, stricter(strict, verdict));
+      const strictest = settled(call, withOrigins(stricter(strict, verdict), verdict));
       if (call.secondPass && strictest.decision !== "deny") return call.secondPass.verdict;
       return strictest.decision === "ask" && hooks ? runPermissionHooks(call, strictest, hooks) : strictest;
     };
-    return tainted instanceof Promise ? tainted.then(combine) : combine(tainted);
+    return byProvenance instanceof Promise ? byProvenance.then(combine) : combine(byProvenance);
   }
 
   function settled(call: Call, verdict: Verdict): Verdict {
@@ -133,7 +133,7 @@ export function isAsking({ decision, key }: Verdict): boolean {
 }
 
 /**
- * Whether these rules would allow the call, through the whole policy. An ask rule, a hook, taint or a definition that nobody
+ * Whether these rules would allow the call, through the whole policy. An ask rule, a hook, provenance or a definition that nobody
  * has reviewed still asks in spite of them.
  */
 export async function wouldAllow(
@@ -150,6 +150,11 @@ export async function wouldAllow(
     hooks: hooks && { verdictOf: hooks.verdictOf, judges: hooks.judges, beforeApproval: () => undefined },
   });
   return (await judge(call)).decision === "allow";
+}
+
+/** Whatever asks: the person sees the values that nobody vouches for. */
+export function withOrigins(verdict: Verdict, { unvouched, userText }: Partial<Verdict> = {}): Verdict {
+  return unvouched && verdict.decision === "ask" ? { ...verdict, unvouched, userText } : verdict;
 }
 
 const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;

@@ -156,7 +156,7 @@ class AgentRun {
   readonly #repetition = new RepetitionWatch();
   #tools: readonly AnyTool[] = [];
   #late: LateResults | undefined;
-  #userMessage: string | undefined;
+  #userMessage: string | readonly string[] | undefined;
   /** Pending calls whose results the model has not seen. */
   #unreported = new Map<string, PendingResult>();
 
@@ -176,7 +176,7 @@ class AgentRun {
       checkKeys("A run of an agent", this.#options, RUN_KEYS);
       const messages: readonly Message[] = typeof input === "string" ? [{ role: "user", content: input }] : input;
       // A subagent's task is the text of a model.
-      if (!this.#options.parent) this.#userMessage = this.#options.userMessage ?? textsOfUser(messages).at(-1);
+      if (!this.#options.parent) this.#userMessage = this.#options.userMessage ?? textsOfUser(messages);
       await this.#start(messages);
       for (;;) {
         const result = await this.#step();
@@ -390,8 +390,10 @@ function isBlocked(result: ToolResult): boolean {
   return result.status === "pending" && result.pending.kind !== "job";
 }
 
+const NOTE = "Note from the runtime, not from the user:";
+
 function noteToModel(notes: readonly string[]): Message {
-  return { role: "user", content: `Note from the runtime, not from the user: ${notes.join(" ")}` };
+  return { role: "user", content: `${NOTE} ${notes.join(" ")}` };
 }
 
 function finalText(messages: readonly Message[]): string {
@@ -681,7 +683,13 @@ function timesRepeated(steps: readonly string[]): number {
 }
 
 function textsOfUser(messages: readonly Message[]): string[] {
-  return messages.flatMap((message) => (message.role === "user" ? [textOfMessage(message)] : []));
+  return messages.flatMap((message) => {
+    if (message.role !== "user") return [];
+    if (typeof message.content === "string") return message.content.startsWith(NOTE) ? [] : [message.content];
+    // The late result of a call is not what the user says.
+    const own = message.content.filter((part) => part.type === "text" && part.resultOf === undefined);
+    return own.length === 0 ? [] : [textOfMessage({ ...message, content: own })];
+  });
 }
 
 /** The tools that tool_search loaded in a conversation, newest last. Derived from the messages, so it is restored with them. */

@@ -42,8 +42,8 @@ export interface RunOptions {
    * runs only after the message that requests it is stored.
    */
   onEvent?(event: AgentEvent): void | Promise<void>;
-  /** What the user typed, from which tool search may learn. Default: the last message of the user in the input. */
-  userMessage?: string;
+  /** What the user typed: it vouches for values of calls, and tool search may learn from the last. Default: the messages of the user in the input. */
+  userMessage?: string | readonly string[];
   /** The call that contains this run: the calls of the run are nested in it and have no more rights. */
   parent?: ToolContext;
 }

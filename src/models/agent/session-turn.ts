@@ -136,7 +136,8 @@ async function runAgent(session: Session, lease: Lease, parts: SessionDriverDepe
   const { caller, mode } = session;
   const policy = policyOf(session);
   const usage = { inputTokens: 0, outputTokens: 0 };
-  const { messages, context, pending } = replayHistory(await parts.store.history(lease.key));
+  const history = await parts.store.history(lease.key);
+  const { messages, context, pending } = replayHistory(history);
   const ids = new Set(pending.map(({ callId }) => callId));
   const last = messages.at(-1);
   const text = last?.role === "assistant" ? textOfMessage(last) : "";
@@ -148,6 +149,7 @@ async function runAgent(session: Session, lease: Lease, parts: SessionDriverDepe
     restoreEnvironment(session, parts);
     const answer = await agent.run([], {
       messages,
+      userMessage: messagesOfUser(history),
       context,
       caller,
       policy,
@@ -300,6 +302,15 @@ function headOf({ kind, from }: Omit<Incoming, "text" | "at">): string {
     case "result":
       return "Result of a call that was pending";
   }
+}
+
+/** What the user wrote: not another session, a schedule or a result. */
+function messagesOfUser(history: readonly SessionEntry[]): string[] {
+  return history.flatMap(({ message, incoming }) =>
+    message?.role === "user" && incoming?.kind === "message" && incoming.from?.session === undefined
+      ? [textOfMessage(message)]
+      : [],
+  );
 }
 
 interface ReplayedHistory {

@@ -8,7 +8,7 @@ import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { COMMON_RULES } from "../../schema/portable-schema.ts";
 import { blockText, mapContent } from "../providers/call-results.ts";
 import { COMMON_STRICT_RULES } from "../providers/provider-schema-rules.ts";
-import type { FrameworkRun } from "./framework-calls.ts";
+import { type FrameworkRun, userTextsOf } from "./framework-calls.ts";
 import {
   type AdapterOptions,
   type BridgedTool,
@@ -287,18 +287,8 @@ function readCall(
     run: resumed ?? runs?.of(messages),
     scope: scopeOf(toolCallId, messages),
     answer: isRepeated(toolCallId, messages) ? undefined : request?.answer,
-    userMessage: lastUserText(messages),
+    userMessage: userTextsOf(messages),
   };
-}
-
-function lastUserText(messages: readonly unknown[]): string | undefined {
-  const last = messages.findLast((message) => isObject(message) && message["role"] === "user");
-  if (!isObject(last)) return undefined;
-  const { content } = last;
-  if (typeof content === "string") return content;
-  return partsOf([last])
-    .flatMap(({ type, text }) => (type === "text" && typeof text === "string" ? [text] : []))
-    .join(" ");
 }
 
 /** Some models number the calls of each turn. So an id counts until it has a result in the messages. */

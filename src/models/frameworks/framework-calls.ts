@@ -6,6 +6,7 @@ import { questionsOf } from "../../core/questions/user-question.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { AgentToolkit } from "../../core/toolkit.ts";
+import { isObject } from "../../schema/json-schema.ts";
 
 /** A call that a framework makes. */
 export interface FrameworkCall {
@@ -15,8 +16,8 @@ export interface FrameworkCall {
   run?: string | undefined;
   /** A part of the run. The id counts only within it. */
   scope?: string | undefined;
-  /** The last message of the user, if the framework gives it. */
-  userMessage?: string | undefined;
+  /** The messages of the user, if the framework gives them. */
+  userMessage?: readonly string[] | undefined;
   /** What the framework gives its tools as their context: the data of the host. */
   context?: unknown;
 }
@@ -54,6 +55,22 @@ interface PreparedCall {
   result: Promise<ToolResult>;
   start(live: Pick<FrameworkRun, "signal" | "onUpdate">): void;
   cancel(): void;
+}
+
+/** What the user wrote, of messages as most frameworks have them: `role`, and `content` or `parts` as text or blocks. */
+export function userTextsOf(messages: readonly unknown[]): string[] {
+  return messages.flatMap((message) => {
+    if (!isObject(message) || message["role"] !== "user") return [];
+    const content = message["content"] ?? message["parts"];
+    if (typeof content === "string") return [content];
+    const blocks: readonly unknown[] = Array.isArray(content) ? content : [];
+    const text = blocks.flatMap((block) => {
+      if (!isObject(block) || block["type"] !== "text") return [];
+      const words = block["text"] ?? block["content"];
+      return typeof words === "string" ? [words] : [];
+    });
+    return text.length === 0 ? [] : [text.join(" ")];
+  });
 }
 
 /** A framework that checks a call runs it soon, or never. */

@@ -2,6 +2,7 @@ import type { Update } from "../../core/events.ts";
 import type { ToolResult } from "../../core/result.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { mapContent } from "../providers/call-results.ts";
+import { userTextsOf } from "./framework-calls.ts";
 import { readAnswer } from "./resume-answer.ts";
 import {
   type AdapterOptions,
@@ -39,6 +40,7 @@ interface CallContext {
   agent?: {
     toolCallId?: string;
     threadId?: string;
+    messages?: readonly unknown[];
     resumeData?: unknown;
     suspendPayload?: unknown;
     suspend?(payload: SuspendPayload): Promise<unknown>;
@@ -123,11 +125,12 @@ async function runCall(
   { abortSignal, runId, requestContext, writer, agent = {} }: CallContext,
   session: string | undefined,
 ): Promise<unknown> {
-  const { toolCallId, threadId, resumeData, suspendPayload, suspend } = agent;
+  const { toolCallId, threadId, messages, resumeData, suspendPayload, suspend } = agent;
   const shown = isObject(suspendPayload) ? suspendPayload["approvalId"] : undefined;
   // A run keeps its id when it is resumed. Without a run no call is repeated.
   const scope = runId ?? ((threadId ?? session) === undefined ? globalThis.crypto.randomUUID() : undefined);
-  const call = { id: toolCallId, run: threadId ?? runId, scope, context: requestContext };
+  const userMessage = Array.isArray(messages) ? userTextsOf(messages) : undefined;
+  const call = { id: toolCallId, run: threadId ?? runId, scope, context: requestContext, userMessage };
   const given =
     resumeData === undefined ? undefined : readAnswer(resumeData, typeof shown === "string" ? shown : undefined);
   const written: Promise<unknown>[] = [];

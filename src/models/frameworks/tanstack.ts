@@ -4,7 +4,7 @@ import type { AnyTool } from "../../core/tool.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { mapContent } from "../providers/call-results.ts";
 import { parseArguments } from "../providers/model-calls.ts";
-import type { FrameworkCall } from "./framework-calls.ts";
+import { type FrameworkCall, userTextsOf } from "./framework-calls.ts";
 import {
   type AdapterOptions,
   type BridgedTool,
@@ -132,6 +132,8 @@ interface Chat {
   readonly asked: Map<string, AskedCall>;
   /** By call id. */
   readonly scopes: Map<string, string | undefined>;
+  /** What the user wrote. */
+  readonly userMessage: readonly string[];
   /** Whether the middleware was asked before tools run. */
   isAsked: boolean;
 }
@@ -168,7 +170,7 @@ class Adapter {
     config: ChatConfigLike,
   ): Promise<{ tools: never[]; resume: never[] | undefined } | undefined> {
     if (context.phase !== "init") return undefined;
-    const chat: Chat = { threadId: context.threadId, asked: new Map(), scopes: new Map(), isAsked: false };
+    const chat: Chat = { threadId: context.threadId, asked: new Map(), scopes: new Map(), userMessage: userTextsOf(config.messages), isAsked: false };
     this.#chats.set(context, chat);
     const answers = new Map<string, Resolution>(config.resume?.map((answer) => [answer.interruptId, answer]));
     for (const call of this.#pendingIn(config.messages)) {
@@ -195,7 +197,10 @@ class Adapter {
     for (const call of this.#pendingIn(context.messages)) {
       if (chat.asked.has(call.id)) continue;
       chat.scopes.set(call.id, call.scope);
-      const question = await call.bridged.check(call.input, this.#identify(call, chat.threadId));
+      const question = await call.bridged.check(call.input, {
+        ...this.#identify(call, chat.threadId),
+        userMessage: chat.userMessage,
+      });
       if (question) chat.asked.set(call.id, { ...call, isNew: true, isRun: false });
     }
   }
@@ -231,6 +236,7 @@ class Adapter {
     const result = await bridged.run(input, {
       ...call,
       context,
+      userMessage: chat?.userMessage,
       // TanStack runs such a call only after its person approved it.
       answer: asked && { approved: true },
       signal: abortSignal,

@@ -94,7 +94,7 @@ export function learnFromCalls({ uses, from, find, hasReadUntrusted }: LearnOpti
       const query = queryOf(input);
       return query === undefined || isSelection(query) ? undefined : () => toQuestion(query);
     }
-    const message = from === "messages" ? options.userMessage : undefined;
+    const message = from === "messages" ? [options.userMessage].flat().at(-1) : undefined;
     const search = searches.get(sessionKey(caller))?.findLast(({ found }) => found.has(name));
     if (search && !search.taught.has(name)) {
       return () => {

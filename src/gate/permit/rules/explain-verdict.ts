@@ -11,6 +11,8 @@ export interface ExplainedRule extends Rule {
 export interface ExplainedStep {
   name: string;
   outcome: "decides" | "passes" | "would decide" | "not asked";
+  /** What a person should know about the step. */
+  note?: string;
   stepVerdict?: Verdict;
   /** The rules that can match the tool. */
   rules?: readonly ExplainedRule[];

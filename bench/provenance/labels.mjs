@@ -1,0 +1,60 @@
+// Labels of AgentDojo's tools, as their author would give them: from the tools' definitions, never from the tasks.
+
+const MAIL = ["id_", "timestamp", "sender", "recipients", "cc", "bcc", "status"];
+const EVENT = ["id_", "start_time", "end_time", "participants", "status"];
+const FILE = ["id_", "last_modified", "owner", "shared_with", "size"];
+
+/** The tools whose results others write, and the fields of them that the service makes. */
+const BY_OTHERS = {
+  read_file: [],
+  get_most_recent_transactions: ["id", "sender", "recipient", "amount", "date"],
+  read_channel_messages: ["sender", "recipient"],
+  read_inbox: ["sender", "recipient"],
+  get_webpage: [],
+  get_unread_emails: MAIL,
+  get_received_emails: MAIL,
+  search_emails: MAIL,
+  search_calendar_events: EVENT,
+  get_day_calendar_events: EVENT,
+  search_files_by_filename: FILE,
+  get_file_by_id: FILE,
+  list_files: FILE,
+  search_files: FILE,
+  get_rating_reviews_for_hotels: [],
+  get_rating_reviews_for_restaurants: [],
+  get_rating_reviews_for_car_rental: [],
+};
+
+/** `labels`: every call with an effect counts as one that sends private data out. */
+export const SETTINGS = {
+  "no gate": { mode: "off", knowsUser: false },
+  labels: { mode: "off", knowsUser: false },
+  ask: { mode: "ask", knowsUser: true },
+  strict: { mode: "strict", knowsUser: true },
+};
+
+export function labelsOf({ name, description = "" }, setting) {
+  const isReadOnly = /^(get|read|list|search|check)_/.test(name);
+  const kind = isReadOnly ? "readonly" : "write";
+  const reachesOut = /webpage/.test(name);
+  const service = BY_OTHERS[name];
+  if (setting === "no gate") return { kind, given: {} };
+  const labels = service ? ["untrusted_input"] : [];
+  if (setting === "labels") {
+    if (!isReadOnly || reachesOut) labels.push("outside_effect", "sensitive_data");
+    return { kind, given: { labels } };
+  }
+  if (reachesOut) labels.push("outside_effect");
+  if (/passport|credit card/i.test(description)) labels.push("sensitive_data");
+  const fields = Object.fromEntries((service ?? (isReadOnly ? [] : ["id", "id_"])).map((field) => [field, "service"]));
+  return { kind, reachesOut, given: { labels, results: isReadOnly && !service ? { "*": "own" } : fields } };
+}
+
+const DESTINATION = /(^|_)(to|recipients?|cc|bcc|emails?|participants?|users?|channel|url|iban)$/i;
+
+/** The addresses among the arguments: where something goes. */
+export function argumentsOf(schema, args, name = "") {
+  if (typeof args === "string") return DESTINATION.test(name) ? [args] : [];
+  if (Array.isArray(args)) return args.flatMap((one) => argumentsOf(schema, one, name));
+  return Object.entries(args ?? {}).flatMap(([key, one]) => argumentsOf(schema, one, key));
+}

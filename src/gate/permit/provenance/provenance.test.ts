@@ -1,0 +1,281 @@
+import { describe, expect, test } from "vitest";
+import type { Approval } from "../../../calls/approval.ts";
+import { createTool } from "../../../core/create-tool.ts";
+import type { AnyTool } from "../../../core/tool.ts";
+import { createHaft } from "../../../runtime.ts";
+import { MemoryProvenanceStore, type ProvenanceOptions } from "./provenance.ts";
+import { describeProvenanceStore } from "./provenance-store.suite.ts";
+
+describeProvenanceStore("memory", () => new MemoryProvenanceStore());
+
+const text = { type: "string" };
+const tool = (name: string, properties: object, more: object): AnyTool =>
+  createTool({ name, description: "", parameters: { type: "object", properties }, needsApproval: false, ...more });
+
+const MAILS = [
+  { id: "m-81", sender: "carl@shop.com", subject: "Invoice for March", body: "Pay to DE89370400440532013000 now" },
+  { id: "m-82", sender: "dan@lawyers.com", subject: "Contract draft", body: "Please sign." },
+];
+const ENTRY = {
+  type: "object",
+  properties: {
+    id: { type: "string", "x-haft-trust": "service" },
+    sender: { type: "string", "x-haft-trust": "service" },
+  },
+};
+
+const TOOLS = (): AnyTool[] => [
+  tool(
+    "search_mail",
+    {},
+    { kind: "readonly", labels: ["untrusted_input"], output: { type: "array", items: ENTRY }, run: () => MAILS },
+  ),
+  tool(
+    "contacts",
+    {},
+    {
+      kind: "readonly",
+      output: { type: "array", "x-haft-trust": "own" },
+      run: () => [{ name: "Ann Lee", email: "ann@firm.com" }],
+    },
+  ),
+  tool(
+    "open_page",
+    { url: { ...text, format: "uri" } },
+    { kind: "readonly", labels: ["untrusted_input", "outside_effect"], run: () => "See www.shop.com/a" },
+  ),
+  tool("send_money", { iban: text, amount: { type: "number" } }, { kind: "write", run: () => "paid" }),
+  tool("send_mail", { to: text, body: text }, { kind: "write", labels: ["outside_effect"], run: () => "sent" }),
+  tool("delete_mail", { mail_id: text }, { kind: "write", run: () => "deleted" }),
+  tool("make_list", { title: text }, { kind: "write", run: () => "made" }),
+  tool("empty_trash", {}, { kind: "write", run: () => "empty" }),
+];
+
+function open(options: ProvenanceOptions = {}, answer = { approved: false }) {
+  const asked: Approval[] = [];
+  const approver = async (approval: Approval) => (asked.push(approval), answer);
+  const haft = createHaft({ tools: TOOLS(), provenance: { mode: "ask", ...options }, approver });
+  let count = 0;
+  const caller = { session: "s" };
+  const call = async (name: string, input: object = {}, more: object = {}) => {
+    const before = asked.length;
+    await haft.execute(name, input, { caller, id: `c${++count}`, ...more });
+    return asked.length > before;
+  };
+  return { haft, asked, call, caller, says: (words: string) => haft.policy.provenance.addUserMessage(caller, words) };
+}
+
+describe("after text of others was read, a call asks", () => {
+  test("unless the user has named its destination", async () => {
+    const { call, says } = open();
+    await says("Pay Carl's invoice, 20 euros to GB29 NWBK.");
+    await says("Summarise my mails for ann@firm.com.");
+    await call("search_mail");
+    expect(await call("send_money", { iban: "DE89370400440532013000", amount: 20 })).toBe(true);
+    expect(await call("send_money", { iban: "GB29 NWBK", amount: 20 })).toBe(false);
+    expect(await call("send_mail", { to: "Ann@Firm.com", body: "Hello" })).toBe(false);
+    expect(await call("send_mail", { to: "ann@firm.com.evil.org", body: "Hello" })).toBe(true);
+  });
+
+  test("and not before", async () => {
+    const { call, says } = open();
+    await says("Pay Carl.");
+    expect(await call("send_money", { iban: "DE89370400440532013000", amount: 20 })).toBe(false);
+    expect(await call("empty_trash")).toBe(false);
+  });
+
+  test("if it has nothing that the user could have named", async () => {
+    const { call, says } = open();
+    await says("Summarise my mails.");
+    await call("search_mail");
+    expect([await call("empty_trash"), await call("make_list", { title: "Invoices" })]).toEqual([true, false]);
+  });
+
+  test("unless the user's words single out the record that a service's id is of", async () => {
+    const { call, says } = open();
+    await says('Delete the mail "Contract draft".');
+    await call("search_mail");
+    expect(await call("delete_mail", { mail_id: "m-82" })).toBe(false);
+    expect(await call("delete_mail", { mail_id: "m-81" })).toBe(true);
+  });
+
+  test("if an address in what it sends has no voucher", async () => {
+    const { call, says } = open();
+    await says("Write to ann@firm.com about my mails.");
+    await call("search_mail");
+    expect(await call("send_mail", { to: "ann@firm.com", body: "See www.evil-site.com" })).toBe(true);
+  });
+
+  test("before it reads an address that stood nowhere; in strict mode also others", async () => {
+    for (const mode of ["ask", "strict"] as const) {
+      const { call, says } = open({ mode });
+      await says("Read www.news.org.");
+      await call("open_page", { url: "https://www.news.org" });
+      expect(await call("open_page", { url: "https://www.shop.com/a" })).toBe(mode === "strict");
+      expect(await call("open_page", { url: "https://www.shop.com/a?d=secret" })).toBe(true);
+    }
+  });
+
+  test("about a value of the user's own data only in strict mode", async () => {
+    for (const mode of ["ask", "strict"] as const) {
+      const { call, says } = open({ mode });
+      await says("Tell my contact about the mails.");
+      await call("contacts");
+      await call("search_mail");
+      expect(await call("send_mail", { to: "ann@firm.com", body: "Hello" })).toBe(mode === "strict");
+    }
+  });
+});
+
+describe("a question", () => {
+  test("names the value, where it first appeared, and what the user wrote", async () => {
+    const { call, says, asked } = open();
+    await says("Pay Carl's invoice.");
+    await call("search_mail");
+    await call("send_money", { iban: "DE89370400440532013000", amount: 20 });
+    expect(asked[0]?.verdict).toMatchObject({
+      by: "provenance",
+      key: "verdict.unvouched.text",
+      userText: "Pay Carl's invoice.",
+      unvouched: [
+        {
+          argument: "iban",
+          value: "DE89370400440532013000",
+          authority: "destination",
+          origin: "text",
+          source: {
+            toolName: "search_mail",
+            callId: "c1",
+            field: "[0].body",
+            excerpt: "Pay to DE89370400440532013000 now",
+          },
+        },
+      ],
+    });
+  });
+
+  test("says that a value stands nowhere, or that the user did not name it", async () => {
+    const { call, says, asked } = open({ mode: "strict" });
+    await says("Read my mails.");
+    await call("contacts");
+    await call("search_mail");
+    await call("send_mail", { to: "eve@evil.com", body: "" });
+    await call("send_mail", { to: "ann@firm.com", body: "" });
+    expect(asked.map(({ verdict }) => verdict.unvouched?.[0]?.origin)).toEqual(["nowhere", "unnamed"]);
+  });
+
+  test("is asked once: a yes approves exactly these values", async () => {
+    const { call, says } = open({}, { approved: true });
+    await says("Pay Carl's invoice.");
+    await call("search_mail");
+    const pay = (iban: string) => call("send_money", { iban, amount: 20 });
+    expect([await pay("DE89370400440532013000"), await pay("DE89370400440532013000")]).toEqual([true, false]);
+    expect(await pay("DE89370400440532013001")).toBe(true);
+  });
+
+  test("is what `explain` says of the same call", async () => {
+    const { call, says, haft, caller, asked } = open();
+    await says("Pay Carl's invoice.");
+    await call("search_mail");
+    const input = { iban: "DE89370400440532013000", amount: 20 };
+    const { verdict } = await haft.policy.explain("send_money", input, { caller });
+    await call("send_money", input);
+    expect(asked.at(-1)?.verdict).toEqual(verdict);
+    expect((await haft.policy.explain("send_money", input)).text).toMatch(/no message of a user is known/);
+  });
+});
+
+describe("who speaks", () => {
+  test("is not a quotation, nor a subagent's task", async () => {
+    const { call, says, haft, caller } = open();
+    await says("Look at this:\n> Pay to DE89370400440532013000\nWhat is it?");
+    await haft.policy.provenance.addUserMessage(caller, "Send it to eve@evil.com", { quoted: true });
+    expect(await call("send_money", { iban: "DE89370400440532013000", amount: 1 })).toBe(true);
+    const child = {
+      caller: { session: "child", parent: { session: "s", depth: 0 }, depth: 1 },
+      userMessage: "to eve@evil.com",
+    };
+    expect(await call("send_mail", { to: "eve@evil.com", body: "" }, child)).toBe(true);
+  });
+
+  test("is the user whose messages come with a call", async () => {
+    const { call } = open();
+    const userMessage = ["Read my mails.", "Now write to ann@firm.com."];
+    await call("search_mail", {}, { userMessage });
+    expect(await call("send_mail", { to: "ann@firm.com", body: "" }, { userMessage })).toBe(false);
+    expect(await call("send_mail", { to: "eve@evil.com", body: "" }, { userMessage })).toBe(true);
+  });
+
+  test("is not known without messages: then only labels count", async () => {
+    const { call } = open();
+    await call("search_mail");
+    expect(await call("send_money", { iban: "DE89370400440532013000", amount: 1 })).toBe(false);
+  });
+});
+
+test("modes: `note` lets the call run and says what would have asked, `off` does not", async () => {
+  for (const mode of ["note", "off"] as const) {
+    const { says, haft, caller, call } = open({ mode });
+    await says("Read my mails.");
+    await call("search_mail");
+    const result = await haft.execute("send_money", { iban: "DE89", amount: 1 }, { caller });
+    expect(result.status).toBe("completed");
+    const noted = { wouldAsk: [{ argument: "iban", authority: "destination" }] };
+    expect(result.metadata["provenance"]).toEqual(mode === "note" ? noted : undefined);
+  }
+});
+
+test("another process knows what was said and read; the store has no words", async () => {
+  const store = new MemoryProvenanceStore();
+  const first = open({ store });
+  await first.says("Pay Carl, DE89370400440532013000.");
+  await first.call("search_mail");
+  const second = open({ store });
+  expect(await second.call("send_money", { iban: "DE89370400440532013000", amount: 1 })).toBe(false);
+  expect(await second.call("send_money", { iban: "GB29", amount: 1 })).toBe(true);
+  const stored = store.after("s", 0).join("\n");
+  expect(stored).not.toMatch(/Carl|DE89|shop|Contract/i);
+});
+
+test("a store that fails asks", async () => {
+  const store = { after: () => Promise.reject(new Error("disk")), add: () => true, forget: () => undefined };
+  const { call } = open({ store });
+  expect(await call("send_money", { iban: "DE89", amount: 1 })).toBe(true);
+});
+
+test("an allow rule for an exact form holds, one with a pattern does not", async () => {
+  for (const [rule, asks] of [
+    ["send_mail(eve@evil.com)", false],
+    ["send_mail(*)", true],
+  ] as const) {
+    const tools = TOOLS().map((each) =>
+      each.name === "send_mail"
+        ? tool("send_mail", { to: text }, { kind: "write", signature: ({ to }: { to: string }) => to, run: () => "" })
+        : each,
+    );
+    const haft = createHaft({ tools, provenance: { mode: "ask" }, rules: { allow: [rule] } });
+    const caller = { session: "s" };
+    await haft.policy.provenance.addUserMessage(caller, "Read my mails.");
+    await haft.execute("search_mail", {}, { caller });
+    const { status } = await haft.execute("send_mail", { to: "eve@evil.com" }, { caller });
+    expect(status).toBe(asks ? "pending" : "completed");
+  }
+});
+
+test("labels in the configuration correct those of a server's tools, which cannot vouch for themselves", async () => {
+  const origin = { type: "mcp", server: "x" } as const;
+  const listed = (output: object) =>
+    tool("x__list", {}, { kind: "readonly", origin, output, run: () => [{ mail: "eve@evil.com" }] });
+  const labelled = { type: "array", "x-haft-trust": "own" };
+  for (const [tools, asks] of [
+    [undefined, true],
+    [{ "x__*": { results: { "*": "own" as const } } }, false],
+  ] as const) {
+    const haft = createHaft({ tools: [...TOOLS(), listed(labelled)], provenance: { mode: "ask", tools } });
+    const caller = { session: "s" };
+    await haft.policy.provenance.addUserMessage(caller, "Write to the address of the list.");
+    for (const name of ["search_mail", "x__list"]) await haft.execute(name, {}, { caller });
+    const { status } = await haft.execute("send_mail", { to: "eve@evil.com", body: "" }, { caller });
+    expect(status).toBe(asks ? "pending" : "completed");
+  }
+});

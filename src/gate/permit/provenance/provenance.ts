@@ -1,0 +1,489 @@
+import { BoundedMap } from "../../../core/bounded-map.ts";
+import { type Call, type Caller, note, toolOf, type UnvouchedValue, type Verdict } from "../../../core/call.ts";
+import { textOf } from "../../../core/content.ts";
+import { errorMessage } from "../../../core/error.ts";
+import { reasonText } from "../../../core/localized-text.ts";
+import type { ToolResult } from "../../../core/result.ts";
+import type { MaybePromise, Stage } from "../../../core/stage.ts";
+import type { AnyTool, TaintLabel } from "../../../core/tool.ts";
+import { isObject } from "../../../schema/json-schema.ts";
+import { familyOf } from "../policy-layers.ts";
+import { createTaint, hasEntered, labelsOfCall, type SupposedCall, type Taint, type TaintStore } from "../taint.ts";
+import { appliesTo } from "../tool-policy.ts";
+import { type ProvenanceMode, type RoleCorrections, rolesOf } from "./roles.ts";
+import {
+  type JudgedTool,
+  type Judgement,
+  type ProvenanceEntry,
+  SessionState,
+  type Unvouched,
+} from "./session-state.ts";
+import { plainForm } from "./text-forms.ts";
+
+/** What a user says about tools, in addition to the tools' own labels. */
+export interface ToolLabels extends RoleCorrections {
+  labels?: readonly TaintLabel[];
+}
+
+export interface ProvenanceSettings {
+  /** Default: "note". */
+  mode?: ProvenanceMode;
+  /** By name, group or `*` pattern. */
+  tools?: Readonly<Record<string, ToolLabels>>;
+}
+
+export interface ProvenanceOptions extends ProvenanceSettings {
+  /** Who said what, by session. Default: in memory. */
+  store?: ProvenanceStore;
+  /** Which labelled content sessions have seen. Default: in memory. */
+  taintStore?: TaintStore;
+}
+
+/** What sessions have learned. An entry has the number of its place, from 1, without gaps. */
+export interface ProvenanceStore {
+  /** The entries behind a number, in order. */
+  after(session: string, seq: number): MaybePromise<readonly string[]>;
+  /** False if the number is taken. */
+  add(session: string, seq: number, entry: string): MaybePromise<boolean>;
+  /** Removes the entries of a deleted session. */
+  forget(session: string): MaybePromise<void>;
+}
+
+interface ProvenanceParts {
+  now(): number;
+  /** The recorded result of an earlier call. */
+  readResult?(callId: string, caller: Readonly<Partial<Caller>>): Promise<ToolResult | undefined>;
+}
+
+/** Where the values of a session's calls come from: who said them, and what the session has read. */
+export interface Provenance {
+  readonly taint: Taint;
+  /** Reads the user's messages that come with a call, and the results. */
+  readonly stage: Stage;
+  /** Whether a call of this tool, by this caller, may ask because of a value. */
+  mayJudge(tool: AnyTool, caller: Readonly<Partial<Caller>>): boolean;
+  /** An ask verdict, if nobody vouches for a value, or if the labels of the session ask. */
+  verdictOf(call: SupposedCall, byRules?: Verdict): MaybePromise<Verdict | undefined>;
+  /** Remembers what the user wrote. What is quoted is text of others. Resolves when other processes know it. */
+  addUserMessage(caller: Readonly<Partial<Caller>>, text: string, options?: { quoted?: boolean }): Promise<void>;
+  /** What the program's author wrote to the model: it vouches for values, but names no records. */
+  addSystemText(caller: Readonly<Partial<Caller>>, text: string): Promise<void>;
+  /** Whether anything that the user wrote is known of this session. */
+  knowsUser(caller: Readonly<Partial<Caller>>): MaybePromise<boolean>;
+  /** A session that reads from another one has read what that one has. */
+  share(from: string, to: string): Promise<void>;
+  /** The roles of a tool's arguments and fields, with the user's corrections. */
+  rolesOf(tool: AnyTool): ReturnType<typeof rolesOf>;
+  readonly settings: Required<ProvenanceSettings>;
+  /** Other settings, from the next call on. */
+  configure(settings: ProvenanceSettings): void;
+}
+
+const MAX_ENTRIES = 5000;
+const MAX_SESSIONS = 200;
+const MAX_TRIES = 50;
+/** Longer, and other work of this process gets its turn. */
+const MAX_SLICE_MS = 2;
+/** Results of this process that are kept for the card, and how long each may be. */
+const MAX_RECENT = 100;
+const MAX_RECENT_LENGTH = 200_000;
+const MAX_SHOWN = 10;
+const MAX_SHOWN_VALUE = 500;
+const AROUND = 60;
+
+interface Opened {
+  state: SessionState;
+  seq: number;
+}
+
+export function createProvenance(options: ProvenanceOptions, { now, readResult }: ProvenanceParts): Provenance {
+  const { store = new MemoryProvenanceStore(), taintStore } = options;
+  const settings: Required<ProvenanceSettings> = { mode: "note", tools: {} };
+  const labels: Record<string, readonly TaintLabel[]> = {};
+  let judgedTools = new WeakMap<AnyTool, JudgedTool>();
+  configure(options);
+  const taint = createTaint({ store: taintStore, labels, now });
+  const opened = new BoundedMap<string, Opened>(MAX_SESSIONS);
+  /** Sessions that have read something that could not be stored: at least this process knows it. */
+  const unsaved = new Set<string>();
+  /** Lists of messages that are stored. */
+  const heard = new WeakMap<readonly string[], string>();
+  /** For the card: the record of a call that only reads has no content. */
+  const recent = new BoundedMap<string, readonly unknown[]>(MAX_RECENT);
+  /** The last message, for the card. */
+  const lastTexts = new BoundedMap<string, string>(MAX_SESSIONS);
+
+  return {
+    taint,
+    stage: {
+      name: "provenance",
+      compile: (tool) => taint.stage.compile?.(tool),
+      enter,
+      leave(call, result) {
+        const labelled = taint.stage.leave?.(call, result) ?? result;
+        return labelled instanceof Promise ? labelled.then((one) => learn(call, one)) : learn(call, labelled);
+      },
+    },
+    mayJudge: (tool, caller) => settings.mode !== "off" && sessionOf(caller) !== undefined && hasEffect(tool),
+    verdictOf,
+    async addUserMessage(caller, text, { quoted = false } = {}) {
+      const session = requireSession(caller);
+      if (!quoted) {
+        await append(session, (state) => state.messageEntry(text));
+        lastTexts.set(session, text.slice(0, MAX_SHOWN_VALUE));
+        return;
+      }
+      const quotation = { type: "result", callId: "", toolName: "quotation", isText: true } as const;
+      await append(session, () => quotation);
+    },
+    addSystemText: async (caller, text) =>
+      void (await append(requireSession(caller), (state) => state.messageEntry(text, { isSystem: true }))),
+    knowsUser(caller) {
+      const session = sessionOf(caller);
+      if (session === undefined) return false;
+      return then(load(session), (loaded) => loaded?.state.hasUserText ?? false);
+    },
+    async share(from, to) {
+      await taint.share(from, to);
+      const loaded = await load(from);
+      if (loaded?.state.hasText)
+        await append(to, () => ({ type: "result", callId: "", toolName: `session ${from}`, isText: true }));
+    },
+    rolesOf: (tool) => judgedTool(tool).roles,
+    settings,
+    configure,
+  };
+
+  function configure({ mode = "note", tools = {} }: ProvenanceSettings): void {
+    Object.assign(settings, { mode, tools });
+    for (const entry of Object.keys(labels)) delete labels[entry];
+    for (const [entry, each] of Object.entries(tools)) if (each.labels) labels[entry] = each.labels;
+    judgedTools = new WeakMap();
+  }
+
+  function judgedTool(tool: AnyTool): JudgedTool {
+    let judged = judgedTools.get(tool);
+    if (!judged) {
+      const corrections = Object.entries(settings.tools).flatMap(([entry, each]) =>
+        appliesTo(entry, tool) ? [each] : [],
+      );
+      const isBuiltIn = tool.origin.type === "builtin";
+      judged = {
+        name: tool.name,
+        isReadOnly: tool.isReadOnly,
+        reachesOut:
+          tool.labels.includes("outside_effect") || corrections.some((each) => each.labels?.includes("outside_effect")),
+        isConfined: isBuiltIn && tool.kind === "execute",
+        isBuiltIn,
+        roles: rolesOf(tool, corrections),
+      };
+      judgedTools.set(tool, judged);
+    }
+    return judged;
+  }
+
+  function hasEffect(tool: AnyTool): boolean {
+    return !tool.isReadOnly || judgedTool(tool).reachesOut;
+  }
+
+  function enter(call: Call): MaybePromise<void> {
+    const { userMessage } = call.options;
+    const session = sessionOf(call.caller);
+    // What is given to a subagent is the text of a model.
+    if (userMessage === undefined || session === undefined || settings.mode === "off" || call.caller.parent) return;
+    // A run gives all of its calls the same list.
+    if (typeof userMessage === "object") {
+      if (heard.get(userMessage) === session) return;
+      heard.set(userMessage, session);
+    }
+    const texts = [userMessage].flat();
+    lastTexts.set(session, (texts.at(-1) ?? "").slice(0, MAX_SHOWN_VALUE));
+    let done: MaybePromise<unknown> = undefined;
+    for (const text of texts) done = then(done, () => append(session, (state) => state.messageEntry(text)));
+    // A message that could not be stored vouches for nothing.
+    return done instanceof Promise ? done.then(nothing, nothing) : undefined;
+  }
+
+  function learn(call: Call, result: ToolResult): MaybePromise<ToolResult> {
+    const session = sessionOf(call.caller);
+    if (session === undefined || settings.mode === "off" || !call.tool || !hasEntered(call, result)) return result;
+    const tool = judgedTool(call.tool);
+    const found = labelsOfCall(call, labels, result);
+    const isText = found.includes("untrusted_input");
+    const approved = call.verdict?.by === "approval" ? call.verdict.unvouched : undefined;
+    // Most tools say nothing about their results, and change nothing that later calls could name.
+    if (!isText && !approved && tool.isBuiltIn && Object.keys(tool.roles.trust).length === 0) return result;
+    if (isText) recent.set(`${session} ${call.id}`, shortValuesOf(result));
+    const read = { callId: call.id, tool, input: call.input, isText, isSensitive: found.includes("sensitive_data") };
+    const done = then(approved && append(session, (state) => state.approvedEntry(approved)), () =>
+      append(session, (state) => inSlices(state.readResult(read, valuesOf(result)))),
+    );
+    const failed = (why: unknown): ToolResult => {
+      if (isText) unsaved.add(session);
+      return { ...result, metadata: { ...result.metadata, taintUnsaved: errorMessage(why) } };
+    };
+    return done instanceof Promise ? done.then(() => result, failed) : result;
+  }
+
+  function verdictOf(call: SupposedCall, byRules?: Verdict): MaybePromise<Verdict | undefined> {
+    const byLabels = (): MaybePromise<Verdict | undefined> => taint.verdictOf(call);
+    const tool = toolOf(call);
+    const session = sessionOf(call.caller);
+    if (settings.mode === "off" || session === undefined || !hasEffect(tool) || isExactly(byRules)) return byLabels();
+    const judge = (loaded: Opened | undefined): MaybePromise<Verdict | undefined> => {
+      const state = loaded?.state;
+      const hasText = state?.hasText || unsaved.has(session) || (loaded && loaded.seq >= MAX_ENTRIES);
+      // Nothing is known about what the user wants: only the labels count.
+      if (!state?.hasUserText || !hasText) return byLabels();
+      const judged = state.judge(judgedTool(tool), call.input, settings.mode === "strict");
+      if (settings.mode === "note") {
+        noteUnvouched(call, judged);
+        return byLabels();
+      }
+      if (judged.unvouched.length > 0) return explained(call, judged.unvouched, state);
+      return judged.hasAuthority ? undefined : byLabels();
+    };
+    const unreadable = (why: unknown): MaybePromise<Verdict | undefined> =>
+      settings.mode === "note" ? byLabels() : unknown(tool, errorMessage(why));
+    try {
+      const verdict = then(load(session), judge);
+      return verdict instanceof Promise ? verdict.catch(unreadable) : verdict;
+    } catch (why) {
+      return unreadable(why);
+    }
+  }
+
+  /** The verdict with what a person needs to decide: where each value first appeared, and what the user wrote. */
+  async function explained(call: SupposedCall, unvouched: readonly Unvouched[], state: SessionState): Promise<Verdict> {
+    const tool = toolOf(call);
+    const texts = await readTexts(state, async (callId) => {
+      const kept = recent.get(`${sessionOf(call.caller)} ${callId}`);
+      const recorded = kept ?? (await readResult?.(callId, call.caller));
+      return Array.isArray(recorded) ? recorded : recorded && valuesOf(recorded);
+    });
+    const values = unvouched.slice(0, MAX_SHOWN).map(({ argument, value, authority }): UnvouchedValue => {
+      const source = authority === "call" ? undefined : firstSource(value, texts);
+      const origin = source ? "text" : state.isKnown(value) ? "unnamed" : "nowhere";
+      return { argument, value: value.slice(0, MAX_SHOWN_VALUE), authority, origin, source };
+    });
+    const [first] = values;
+    const key =
+      first?.authority === "call" || first?.authority === "private" ? first.authority : (first?.origin ?? "nowhere");
+    const facts = {
+      tool: tool.name,
+      argument: first?.argument ?? "",
+      value: plain(first?.value ?? ""),
+      source: first?.source?.toolName ?? "",
+    };
+    return {
+      decision: "ask",
+      by: "provenance",
+      ...reasonText(`verdict.unvouched.${key}`, facts),
+      unvouched: values,
+      userText: lastTexts.get(sessionOf(call.caller) ?? ""),
+    };
+  }
+
+  function load(session: string): MaybePromise<Opened | undefined> {
+    const known = opened.get(session);
+    return then(store.after(session, known?.seq ?? 0), (rows) => {
+      let at = opened.get(session);
+      // Another call has read further in the meantime.
+      if (at && at.seq > (known?.seq ?? 0)) return at;
+      for (const row of rows) {
+        const entry = JSON.parse(row) as ProvenanceEntry;
+        at ??= { state: new SessionState(entry.type === "key" ? entry.key : [0, 0]), seq: 0 };
+        at.state.apply(entry);
+        at.seq++;
+      }
+      if (at) opened.set(session, at);
+      return at;
+    });
+  }
+
+  /** Adds what is not known yet. Another process may add at the same time. */
+  async function appendLater(session: string, make: MakeEntry, tries = 0): Promise<void> {
+    const loaded = await load(session);
+    if (!loaded) {
+      const key = [...crypto.getRandomValues(new Uint32Array(2))];
+      await store.add(session, 1, JSON.stringify({ type: "key", key }));
+      return appendLater(session, make, tries + 1);
+    }
+    if (loaded.seq >= MAX_ENTRIES) return;
+    const { seq } = loaded;
+    const entry = await make(loaded.state);
+    if (!entry || isEmpty(entry)) return;
+    if (await store.add(session, seq + 1, JSON.stringify(entry))) return void (await load(session));
+    if (tries > MAX_TRIES) throw new Error("other processes write to the session all the time");
+    return appendLater(session, make, tries + 1);
+  }
+
+  function append(session: string, make: MakeEntry): Promise<void> {
+    return appendLater(session, make);
+  }
+}
+
+type MakeEntry = (state: SessionState) => MaybePromise<ProvenanceEntry | undefined>;
+
+function nothing(): void {}
+
+function then<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}
+
+function isEmpty(entry: ProvenanceEntry): boolean {
+  if (entry.type !== "result") return false;
+  const { callId: _id, toolName: _tool, type: _type, ...found } = entry;
+  return Object.values(found).every((each) => each === undefined);
+}
+
+/** Subagents share the state of the session that started them. */
+function sessionOf(caller: Readonly<Partial<Caller>>): string | undefined {
+  return familyOf(caller).findLast(({ session }) => session !== undefined)?.session;
+}
+
+function requireSession(caller: Readonly<Partial<Caller>>): string {
+  const session = sessionOf(caller);
+  if (session === undefined)
+    throw new TypeError("A message of a user belongs to a session: give its name as `session`.");
+  return session;
+}
+
+/** A person has allowed exactly this form of the call. */
+function isExactly(byRules: Verdict | undefined): boolean {
+  const { decision, by, rule } = byRules ?? {};
+  return (
+    decision === "allow" &&
+    (by === "rule" || by === "grant") &&
+    rule !== undefined &&
+    /\(.+\)$/.test(rule) &&
+    !rule.includes("*")
+  );
+}
+
+function noteUnvouched(call: SupposedCall, { unvouched }: Judgement): void {
+  if (unvouched.length === 0) return;
+  const wouldAsk = unvouched.slice(0, MAX_SHOWN).map(({ argument, authority }) => ({ argument, authority }));
+  note(call, "provenance", { wouldAsk });
+}
+
+function unknown({ name }: AnyTool, problem: string): Verdict {
+  return { decision: "ask", by: "provenance", ...reasonText("verdict.taintUnknown", { tool: name, problem }) };
+}
+
+/** Other work of the process gets its turn between the slices. */
+function inSlices<T>(steps: Generator<void, T>): MaybePromise<T> {
+  const end = performance.now() + MAX_SLICE_MS;
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    if (performance.now() > end)
+      return new Promise<void>((resolve) => setImmediate(resolve)).then(() => inSlices(steps));
+  }
+}
+
+/** What a model reads of a result: its data, and its text if that is something else. */
+function valuesOf({ content, details }: Pick<ToolResult, "content" | "details">): unknown[] {
+  const text = textOf(content);
+  const trimmed = text.trimStart();
+  if (typeof details === "object" && details !== null) return isJson(trimmed) ? [details] : [details, text];
+  if (isJson(trimmed)) {
+    try {
+      return [JSON.parse(text) as unknown];
+    } catch {
+      // Not JSON, or cut.
+    }
+  }
+  return [text];
+}
+
+function shortValuesOf(result: ToolResult): unknown[] {
+  return textOf(result.content).length > MAX_RECENT_LENGTH ? [] : valuesOf(result);
+}
+
+function isJson(text: string): boolean {
+  return text.startsWith("{") || text.startsWith("[");
+}
+
+interface ReadText {
+  callId: string;
+  toolName: string;
+  values: readonly unknown[];
+}
+
+async function readTexts(
+  { sources }: SessionState,
+  read: (callId: string) => Promise<readonly unknown[] | undefined>,
+): Promise<ReadText[]> {
+  const texts: ReadText[] = [];
+  for (const { callId, toolName } of sources) {
+    const values = callId === "" ? undefined : await read(callId).catch(() => undefined);
+    if (values) texts.push({ callId, toolName, values });
+  }
+  return texts;
+}
+
+/** Where a value first stood in a text of others, with the words around it. */
+function firstSource(value: string, texts: readonly ReadText[]): UnvouchedValue["source"] {
+  const wanted = plainForm(value);
+  if (wanted.length < 2) return undefined;
+  for (const { callId, toolName, values } of texts) {
+    for (const each of values) {
+      const found = findIn(each, wanted, "");
+      if (found) return { callId, toolName, ...found };
+    }
+  }
+  return undefined;
+}
+
+function findIn(value: unknown, wanted: string, field: string): { field: string; excerpt: string } | undefined {
+  if (typeof value === "string" || typeof value === "number") {
+    const text = String(value).slice(0, 1_000_000);
+    const at = text.toLowerCase().indexOf(wanted);
+    if (at >= 0) return { field, excerpt: around(text, at, wanted.length) };
+    const form = plainForm(text);
+    const atForm = form.indexOf(wanted);
+    return atForm < 0 ? undefined : { field, excerpt: around(form, atForm, wanted.length) };
+  }
+  const entries = Array.isArray(value)
+    ? value.map((one, at): [string, unknown] => [`${field}[${at}]`, one])
+    : isObject(value)
+      ? Object.entries(value).map(([key, one]): [string, unknown] => [field === "" ? key : `${field}.${key}`, one])
+      : [];
+  for (const [path, one] of entries) {
+    const found = findIn(one, wanted, path);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function around(text: string, at: number, length: number): string {
+  const from = Math.max(0, at - AROUND);
+  const to = Math.min(text.length, at + Math.min(length, MAX_SHOWN_VALUE) + AROUND);
+  const part = text.slice(from, to).toWellFormed().replace(/\s+/g, " ").trim();
+  return `${from > 0 ? "…" : ""}${part}${to < text.length ? "…" : ""}`;
+}
+
+function plain(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 99).toWellFormed()}…` : text;
+}
+
+export class MemoryProvenanceStore implements ProvenanceStore {
+  readonly #sessions = new Map<string, string[]>();
+
+  after(session: string, seq: number): readonly string[] {
+    return (this.#sessions.get(session) ?? []).slice(seq);
+  }
+
+  add(session: string, seq: number, entry: string): boolean {
+    const entries = this.#sessions.get(session) ?? [];
+    if (entries.length !== seq - 1) return false;
+    entries.push(entry);
+    this.#sessions.set(session, entries);
+    return true;
+  }
+
+  forget(session: string): void {
+    this.#sessions.delete(session);
+  }
+}

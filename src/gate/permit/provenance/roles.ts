@@ -1,0 +1,248 @@
+import type { AnyTool } from "../../../core/tool.ts";
+import { isObject, type JsonSchema } from "../../../schema/json-schema.ts";
+
+/**
+ * What an argument of a call decides. `destination`: where something goes, or who gets it. `target`: the existing thing that
+ * is changed. `privilege`: a right or a credential. `code`: what is executed. `content`: free text. `amount`: how much.
+ */
+export type Authority = (typeof AUTHORITIES)[number];
+export const AUTHORITIES = ["destination", "target", "privilege", "code", "content", "amount"] as const;
+/** `other`: a text of no known kind. `none`: a number, a date, a switch. */
+export type ArgumentRole = Authority | "other" | "none";
+
+/** Who made a field of a result: the service (`service`), the user (`own`), or somebody else (`others`). */
+export type FieldTrust = (typeof FIELD_TRUSTS)[number];
+export const FIELD_TRUSTS = ["service", "own", "others"] as const;
+
+/** `off`: only the labels of tools count. `note`: results say what would have asked. `strict`: the user must have named each value. */
+export type ProvenanceMode = (typeof PROVENANCE_MODES)[number];
+export const PROVENANCE_MODES = ["off", "note", "ask", "strict"] as const;
+
+/** Corrections of a user for tools that match. */
+export interface RoleCorrections {
+  /** By the name of a field; `*` is every other field. */
+  results?: Readonly<Record<string, FieldTrust>>;
+  /** By the name of an argument. */
+  arguments?: Readonly<Record<string, Authority>>;
+}
+
+/** One text or number of an input. */
+export interface Argument {
+  path: string;
+  value: string;
+  role: ArgumentRole;
+}
+
+const WORDS: Record<Exclude<ArgumentRole, "other">, string> = {
+  destination:
+    "to recipient recipients cc bcc email emails mail participant participants attendee attendees invitee invitees guest guests member members user users username channel channels url urls uri link href host hostname domain endpoint webhook callback iban account payee beneficiary phone address destination dest assignee reviewer room chat remote server",
+  target: "id ids path paths file files filename folder directory attachment attachments key branch",
+  privilege:
+    "password passphrase secret token credential role roles permission permissions scope scopes access owner visibility policy",
+  code: "command cmd code script sql expression shell",
+  content:
+    "body subject content contents text message messages title description note notes comment comments summary caption query label location reason",
+  amount: "amount price quantity",
+  none: "date dates time times day days start end at deadline count limit page recurring until duration type kind mode status",
+};
+const BY_WORD = new Map(
+  Object.entries(WORDS).flatMap(([role, words]) => words.split(" ").map((word) => [word, role as ArgumentRole])),
+);
+const DESTINATION_FORMATS = new Set(
+  "email idn-email uri uri-reference url iri hostname idn-hostname ipv4 ipv6".split(" "),
+);
+const DESTINATION_TEXT = /\b(iban|e-?mail address|recipient|url|web ?hook|phone number|bank account)\b/i;
+
+/** The role of one argument: as its schema says, else by its format and the words of its name. */
+export function roleOf(name: string, schema: JsonSchema): ArgumentRole {
+  const given = schema["x-haft-authority"];
+  if (AUTHORITIES.includes(given as Authority)) return given as Authority;
+  const { format, description } = schema;
+  if (typeof format === "string") {
+    if (DESTINATION_FORMATS.has(format)) return "destination";
+    if (/date|time|duration/.test(format)) return "none";
+  }
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .reverse();
+  const byName = words.map((word) => BY_WORD.get(word)).find((role) => role !== undefined);
+  const types = typesOf(schema);
+  const isOnly = (...allowed: string[]): boolean => types.length > 0 && types.every((type) => allowed.includes(type));
+  if (isOnly("boolean", "null")) return "none";
+  if (isOnly("number", "integer", "null")) return byName === "target" || byName === "amount" ? byName : "none";
+  if (schema["enum"] !== undefined || schema["const"] !== undefined)
+    return byName === "privilege" ? "privilege" : "none";
+  if (byName !== undefined) return byName;
+  return typeof description === "string" && DESTINATION_TEXT.test(description) ? "destination" : "other";
+}
+
+function typesOf({ type, anyOf, oneOf }: JsonSchema): string[] {
+  const own = type === undefined ? [] : ([type].flat() as string[]);
+  return [
+    ...own,
+    ...[anyOf, oneOf].flatMap((list) => (Array.isArray(list) ? list.filter(isObject).flatMap(typesOf) : [])),
+  ];
+}
+
+/** What the gate knows about the values that a tool takes and returns. */
+export interface ToolRoles {
+  /** Every text and number of an input, with its role. */
+  argumentsOf(input: unknown): Argument[];
+  /** The roles of the arguments that the schema names, for people. */
+  readonly authority: Readonly<Record<string, ArgumentRole>>;
+  /** Who made a field; undefined if nobody says. */
+  trustOf(field: string, schema: JsonSchema | undefined): FieldTrust | undefined;
+  /** The labelled fields of results, for people. */
+  readonly trust: Readonly<Record<string, FieldTrust>>;
+  /** The schema of results. */
+  readonly output: JsonSchema | undefined;
+  /** Whether its schema, or the user, says what an argument is. */
+  readonly isExplicit: boolean;
+}
+
+const MAX_DEPTH = 12;
+
+/**
+ * A server of somebody else cannot vouch for its own results, nor say that an argument is harmless: of its labels only the
+ * strict ones count, until the user's configuration repeats them.
+ */
+export function rolesOf(tool: AnyTool, corrections: readonly RoleCorrections[]): ToolRoles {
+  const isForeign = tool.origin.type === "mcp" || tool.origin.type === "client";
+  const given = Object.assign({}, ...corrections.map((each) => each.arguments)) as Record<string, Authority>;
+  const results = Object.assign({}, ...corrections.map((each) => each.results)) as Record<string, FieldTrust>;
+  const input = tool.parameters.jsonSchema;
+  const output = tool.output?.jsonSchema;
+  const role = (name: string, schema: JsonSchema): ArgumentRole => {
+    const corrected = Object.hasOwn(given, name) ? given[name] : undefined;
+    if (corrected !== undefined) return corrected;
+    const label = schema["x-haft-authority"];
+    const isRelief = label === "content" || label === "amount";
+    return roleOf(name, isForeign && isRelief ? { ...schema, "x-haft-authority": undefined } : schema);
+  };
+  const labelOf = (schema: JsonSchema | undefined): FieldTrust | undefined => {
+    const label = schema?.["x-haft-trust"];
+    return FIELD_TRUSTS.find((each) => each === label && (!isForeign || each === "others"));
+  };
+  const trustOf = (field: string, schema: JsonSchema | undefined): FieldTrust | undefined => {
+    const corrected = Object.hasOwn(results, field) ? results[field] : undefined;
+    if (corrected !== undefined) return corrected;
+    return labelOf(schema) ?? results["*"] ?? labelOf(output);
+  };
+  const whole = resolved(input, input);
+  const known = new WeakMap<JsonSchema, Map<string, ReturnType<RoleOf>>>();
+  const roleOfProperty: RoleOf = (name, declared) => {
+    if (!declared) return { schema: {}, role: role(name, {}) };
+    const byName = known.get(declared) ?? new Map<string, ReturnType<RoleOf>>();
+    let found = byName.get(name);
+    if (!found) {
+      const schema = resolved(input, declared);
+      byName.set(name, (found = { schema, role: role(name, schema) }));
+      known.set(declared, byName);
+    }
+    return found;
+  };
+  const authority: Record<string, ArgumentRole> = {};
+  const trust: Record<string, FieldTrust> = { ...results };
+  let isExplicit = Object.keys(given).length > 0;
+  eachProperty(input, input, (path, name, schema) => {
+    authority[path] = role(name, schema);
+    if (!isForeign && schema["x-haft-authority"] !== undefined) isExplicit = true;
+  });
+  if (output) {
+    const whole = trustOf("*", output);
+    if (whole) trust["*"] = whole;
+    eachProperty(output, output, (path, name, schema) => {
+      const label = trustOf(name, schema);
+      if (label && label !== trust["*"]) trust[path] = label;
+    });
+  }
+  return {
+    argumentsOf: (value) => argumentsOf(value, whole, roleOfProperty),
+    authority,
+    trustOf,
+    trust,
+    output,
+    isExplicit,
+  };
+}
+
+function eachProperty(
+  root: JsonSchema,
+  schema: JsonSchema,
+  visit: (path: string, name: string, schema: JsonSchema) => void,
+  path = "",
+  depth = 0,
+): void {
+  if (depth > MAX_DEPTH) return;
+  const at = resolved(root, schema);
+  const items = itemsOf(root, at);
+  if (items) eachProperty(root, items, visit, `${path}[]`, depth + 1);
+  const { properties } = at;
+  if (!isObject(properties)) return;
+  for (const [name, below] of Object.entries(properties)) {
+    if (!isObject(below)) continue;
+    const field = path === "" ? name : `${path}.${name}`;
+    visit(field, name, resolved(root, below));
+    eachProperty(root, below, visit, field, depth + 1);
+  }
+}
+
+/** Follows a reference into the document, and a single alternative beside `null`. */
+export function resolved(root: JsonSchema, schema: JsonSchema | undefined): JsonSchema {
+  let at = schema ?? {};
+  for (let i = 0; i < MAX_DEPTH; i++) {
+    const { $ref, allOf } = at;
+    const name = typeof $ref === "string" ? /^#\/(\$defs|definitions)\/(.+)$/.exec($ref) : undefined;
+    const defs = name && root[name[1] ?? ""];
+    const target = isObject(defs)
+      ? defs[name?.[2] ?? ""]
+      : Array.isArray(allOf) && allOf.length === 1
+        ? allOf[0]
+        : undefined;
+    if (!isObject(target)) break;
+    const { $ref: _ref, allOf: _all, ...own } = at;
+    at = { ...target, ...own };
+  }
+  if (at["properties"] !== undefined || at["items"] !== undefined) return at;
+  const alternatives = [at["anyOf"], at["oneOf"]].flatMap((list) => (Array.isArray(list) ? list.filter(isObject) : []));
+  const only = alternatives.filter(({ type }) => type !== "null");
+  return only.length === 1 && only[0] ? { ...resolved(root, only[0]), ...at } : at;
+}
+
+export function itemsOf(root: JsonSchema, { items }: JsonSchema): JsonSchema | undefined {
+  return isObject(items) ? resolved(root, items) : undefined;
+}
+
+type RoleOf = (name: string, declared: JsonSchema | undefined) => { schema: JsonSchema; role: ArgumentRole };
+
+function argumentsOf(input: unknown, root: JsonSchema, roleOfProperty: RoleOf): Argument[] {
+  const found: Argument[] = [];
+  const walk = (value: unknown, schema: JsonSchema, path: string, role: ArgumentRole, depth: number): void => {
+    if (value === null || value === undefined || typeof value === "boolean") return;
+    // Nobody knows what is so deep.
+    if (depth > MAX_DEPTH * 2) found.push({ path, value: "…", role: "destination" });
+    else if (Array.isArray(value)) {
+      const item = itemsOf(root, schema) ?? {};
+      value.forEach((one, at) => walk(one, item, `${path}[${at}]`, role, depth + 1));
+    } else if (isObject(value)) {
+      const { properties } = schema;
+      for (const [key, one] of Object.entries(value)) {
+        const declared = isObject(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined;
+        const own = roleOfProperty(key, isObject(declared) ? declared : undefined);
+        const below = path === "" ? key : `${path}.${key}`;
+        // The key is data: a map of addresses, for example.
+        if (!declared && !/^\w+$/.test(key)) found.push({ path: below, value: key, role });
+        walk(one, own.schema, below, own.role === "other" && path !== "" ? role : own.role, depth + 1);
+      }
+    } else if (String(value).trim() !== "") found.push({ path, value: String(value), role });
+  };
+  walk(input, root, "", "none", 0);
+  return found;
+}
+
+/** A tool that only makes a new thing names it freely. */
+export function makesSomethingNew(toolName: string): boolean {
+  return /^(create|make|new|draft|generate|compose|write|save)([_-]|[A-Z]|$)/.test(toolName);
+}

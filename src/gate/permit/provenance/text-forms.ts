@@ -1,0 +1,174 @@
+/** The forms of a text by which values are compared: what a value is, not how it was quoted or encoded. */
+
+/** Case, width, white space and quotes do not matter. Look-alike letters and invisible characters stay different. */
+export function plainForm(text: string): string {
+  return text
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/[\u2018\u2019\u201c\u201d"'`]/g, "")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+/** The texts that a quoted or encoded value may mean, itself first. */
+export function decodedForms(value: string): string[] {
+  const forms = new Set([value]);
+  const bare = value.trim().replace(/^["'`<([]+|["'`>)\].,;:!?]+$/g, "");
+  forms.add(bare);
+  if (/%[0-9a-f]{2}/i.test(bare)) {
+    try {
+      forms.add(decodeURIComponent(bare.replaceAll("+", " ")));
+    } catch {
+      // Not an encoded text.
+    }
+  }
+  if (bare.length <= 1000 && /^[A-Za-z0-9+/_-]{8,}={0,2}$/.test(bare)) {
+    const text = Buffer.from(bare, "base64").toString("utf8");
+    if (/^[\x20-\x7e]{4,}$/.test(text)) forms.add(text);
+  }
+  return [...forms].filter((form) => form !== "");
+}
+
+/** Host and path, without scheme, `www.` and a last slash; of a mail address the address. */
+export function addressForm(address: string): string {
+  return plainForm(address)
+    .replace(/^[a-z][a-z0-9+.-]*:\/\//, "")
+    .replace(/^www\./, "")
+    .replace(/\/+$/, "");
+}
+
+/** The address and the beginnings of it that contain it: its path is below them. */
+export function addressesAbove(form: string): string[] {
+  const above = [form];
+  for (let at = form.length - 1; at > 0 && above.length < 20; at--)
+    if (form[at] === "/" || form[at] === "?") above.push(form.slice(0, at));
+  return above;
+}
+
+const LINK =
+  /\b(?:https?:\/\/|www\.)[^\s<>"'`)\]}]+|\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,8}\.(?:com|org|net|io|dev|app|co|info|biz|xyz|ru|cn|de|uk|ch|eu|me|ai|sh|to|gg|top|site|online|link|click|fr|jp|us|tv)\b(?:\/[^\s<>"'`)\]}]*)?/gi;
+const MAIL = /[\p{L}\p{N}._%+-]{1,64}@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63})+/gu;
+const IBAN = /\b[A-Z]{2}\d{2}[A-Z0-9]{10,30}\b/g;
+const NUMERIC_HOST = /\b\d{1,3}(?:\.\d{1,3}){3}\b(?::\d+)?(?:\/[^\s<>"'`)\]}]*)?/g;
+
+/** Addresses inside a text: links, mail addresses, account numbers. */
+export function addressesIn(text: string): string[] {
+  const mails = text.includes("@") ? (text.match(MAIL) ?? []) : [];
+  const rest = mails.length > 0 ? text.replace(MAIL, " ") : text;
+  const links = rest.includes(".") ? [...(rest.match(LINK) ?? []), ...(rest.match(NUMERIC_HOST) ?? [])] : [];
+  return [...new Set([...mails, ...links.map((link) => link.replace(/[.,;:!?]+$/, "")), ...(rest.match(IBAN) ?? [])])];
+}
+
+const WORDS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]+|(?:(?!\p{Script=Han})[\p{L}\p{N}\p{M}_])+|[^]/gu;
+
+/** The words of a plain form, and each other character by itself. A change of script ends a word. */
+export function itemsOf(plain: string): string[] {
+  return plain.match(WORDS) ?? [];
+}
+
+export function isWord(item: string): boolean {
+  return /^[\p{L}\p{N}_]/u.test(item);
+}
+
+const MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec";
+const MONTH_DAY = new RegExp(`\\b(${MONTHS})[a-z]{0,6}\\.?\\s+(\\d{1,2})(?:st|nd|rd|th)?\\b`, "gi");
+const DAY_MONTH = new RegExp(`\\b(\\d{1,2})(?:st|nd|rd|th)?(?:\\s+of)?\\s+(${MONTHS})[a-z]{0,6}\\b`, "gi");
+
+/**
+ * Words that can tell one record from another: names, longer words, numbers, days. In a record short words count too,
+ * whatever their case.
+ */
+export function tellingWords(text: string, isRecord: boolean): string[] {
+  const words = new Set<string>();
+  // The domain of an address is shared by many.
+  const named = text
+    .normalize("NFKC")
+    .replace(/@[\p{L}\p{N}.-]+/gu, " ")
+    .replace(/\b\d{4}-\d{2}(-\d{2})?\b|\b\d{1,2}:\d{2}(:\d{2})?(\.\d+)?\b/g, " ");
+  for (const [word] of named.matchAll(/\p{L}[\p{L}\p{N}]*|\d+(?:[.,]\d+)*/gu)) {
+    if (/^\d/.test(word)) {
+      const number = word.replace(/,(?=\d{3}\b)/g, "");
+      if (isRecord || number.length >= 3) words.add(String(Number(number)));
+    } else if (word.length >= 4 || (word.length >= 2 && (isRecord || /^\p{Lu}/u.test(word))))
+      words.add(word.toLowerCase().replace(/s$/, ""));
+  }
+  const day = (month: string | undefined, number: string | undefined): void =>
+    void words.add(`day ${month?.toLowerCase()} ${Number(number)}`);
+  for (const [, month, number] of text.matchAll(/\b\d{4}-(\d{2})-(\d{2})\b/g))
+    day(MONTHS.split("|")[Number(month) - 1], number);
+  for (const [, month, number] of text.matchAll(MONTH_DAY)) day(month, number);
+  for (const [, number, month] of text.matchAll(DAY_MONTH)) day(month, number);
+  return [...words];
+}
+
+const MAX_NAME = 80;
+
+/** A short text on one line: a name, an address, an id. Everything else is text, whoever sent it. */
+export function isName(text: string): boolean {
+  return text.length <= MAX_NAME && !/[\r\n]/.test(text) && text.split(/\s+/, 9).length <= 8;
+}
+
+/** Runs of letters and digits that look like a private number: of a card, a passport, an account. */
+export function numbersIn(text: string): string[] {
+  const tokens =
+    text
+      .normalize("NFKC")
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? [];
+  const found = new Set<string>();
+  for (let from = 0; from < tokens.length; from++) {
+    let joined = "";
+    for (let to = from; to < Math.min(tokens.length, from + 6); to++) {
+      if (!/\d/.test(tokens[to] ?? "")) break;
+      joined += tokens[to];
+      if (joined.length > 40) break;
+      if (isPrivateNumber(joined)) found.add(joined);
+    }
+  }
+  return [...found];
+}
+
+export function isPrivateNumber(form: string): boolean {
+  return form.length >= 6 && (form.match(/\d/g)?.length ?? 0) >= 4;
+}
+
+/** A hash with a key (HalfSipHash-2-4) of 53 bits: without the key, nobody can look up which text it is of. */
+export function keyedHash([low, high]: HashKey, text: string): number {
+  let v0 = low;
+  let v1 = high;
+  let v2 = low ^ 0x6c796765;
+  let v3 = high ^ 0x74656462;
+  const rounds = (count: number): void => {
+    for (let i = 0; i < count; i++) {
+      v0 = (v0 + v1) | 0;
+      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+      v0 = (v0 << 16) | (v0 >>> 16);
+      v2 = (v2 + v3) | 0;
+      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+      v0 = (v0 + v3) | 0;
+      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+      v2 = (v2 + v1) | 0;
+      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+      v2 = (v2 << 16) | (v2 >>> 16);
+    }
+  };
+  for (let at = 0; at < text.length; at += 2) {
+    // Behind the end there is a character that no text has.
+    const word = text.charCodeAt(at) | ((at + 1 < text.length ? text.charCodeAt(at + 1) : 0xffff) << 16);
+    v3 ^= word;
+    rounds(2);
+    v0 ^= word;
+  }
+  v3 ^= text.length;
+  rounds(2);
+  v0 ^= text.length;
+  v2 ^= 0xee;
+  rounds(4);
+  const first = (v1 ^ v3) >>> 0;
+  v1 ^= 0xdd;
+  rounds(4);
+  return first * 0x200000 + ((v1 ^ v3) >>> 11);
+}
+
+/** Two random 32-bit numbers. */
+export type HashKey = readonly [low: number, high: number];
