@@ -56,7 +56,11 @@ export function stageSessions(agents: AgentMaker, options: StageOptions = {}): S
       return agent;
     },
   });
-  const sessionService = createSessionService({ sessions, shareTaint: haft.policy.provenance.share, ...serviceOptions });
+  const sessionService = createSessionService({
+    sessions,
+    shareTaint: haft.policy.provenance.share,
+    ...serviceOptions,
+  });
   for (const tool of createSessionTools(sessionService, { clock })) haft.register(tool);
   for (const type of ["tool_call_completed", "tool_call_failed"] as const)
     haft.on(type, (event) => sessions.onCallEnded(event));

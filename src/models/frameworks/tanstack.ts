@@ -170,7 +170,13 @@ class Adapter {
     config: ChatConfigLike,
   ): Promise<{ tools: never[]; resume: never[] | undefined } | undefined> {
     if (context.phase !== "init") return undefined;
-    const chat: Chat = { threadId: context.threadId, asked: new Map(), scopes: new Map(), userMessage: userTextsOf(config.messages), isAsked: false };
+    const chat: Chat = {
+      threadId: context.threadId,
+      asked: new Map(),
+      scopes: new Map(),
+      userMessage: userTextsOf(config.messages),
+      isAsked: false,
+    };
     this.#chats.set(context, chat);
     const answers = new Map<string, Resolution>(config.resume?.map((answer) => [answer.interruptId, answer]));
     for (const call of this.#pendingIn(config.messages)) {

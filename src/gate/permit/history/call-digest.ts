@@ -163,7 +163,8 @@ export function judgeDigest(
   if (without && permission !== undefined) answers.permission = { value: permission ?? undefined };
   if (without && signature) answers.signature = { value: signature, failed: false };
   const verdict = ruleSet.judge({ tool, input, mode, cwd, answers });
-  const isOther = said && (said.by === "hook" || said.by === "taint" || said.origin === "decide");
+  const isOther =
+    said && (said.by === "hook" || said.by === "provenance" || said.by === "taint" || said.origin === "decide");
   if (!isOther || said.decision === "allow") return verdict;
   return stricter(verdict, { ...said, reason: `At that time, ${said.by} decided: ${said.decision}.` });
 }

@@ -258,8 +258,8 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
     const tool = toolOf(call);
     const texts = await readTexts(state, async (callId) => {
       const kept = recent.get(`${sessionOf(call.caller)} ${callId}`);
-      const recorded = kept ?? (await readResult?.(callId, call.caller));
-      return Array.isArray(recorded) ? recorded : recorded && valuesOf(recorded);
+      const recorded = kept ? undefined : await readResult?.(callId, call.caller);
+      return kept ?? (recorded && valuesOf(recorded));
     });
     const values = unvouched.slice(0, MAX_SHOWN).map(({ argument, value, authority }): UnvouchedValue => {
       const source = authority === "call" ? undefined : firstSource(value, texts);
