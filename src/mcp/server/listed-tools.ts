@@ -27,16 +27,35 @@ const UNLISTED: Readonly<Record<string, readonly string[]>> = {
   write: ["encoding"],
 };
 
+/** Their schemas say what an example would show. */
+const WITHOUT_EXAMPLES: ReadonlySet<string> = new Set([
+  ...[
+    "delete_file",
+    "exec",
+    "get_file_info",
+    "glob",
+    "list_files",
+    "move_file",
+    "process",
+    "read",
+    "read_many",
+    "write",
+  ],
+]);
+
 /** The definition of a tool for clients. */
 function describeTool(tool: AnyTool, options: DescribeOptions): ToolDefinition {
   const { portable = (schema) => toPortableSchema(schema, COMMON_RULES).schema } = options;
   const { name, description, parameters } = declarationOf(tool, options.dialect);
+  const isOurs = tool.origin.type === "builtin";
   return {
     name: toPortableName(name),
     title: tool.title,
-    description,
+    // Examples come last.
+    description:
+      isOurs && WITHOUT_EXAMPLES.has(tool.name) ? description.replace(/\n\nExamples:\n[^]*$/, "") : description,
     inputSchema: portable(
-      tool.origin.type === "builtin" ? shortened(parameters, UNLISTED[tool.name]) : parameters,
+      isOurs ? shortened(parameters, UNLISTED[tool.name]) : parameters,
     ) as ToolDefinition["inputSchema"],
     outputSchema: tool.output ? withoutDialect(tool.output.jsonSchema) : undefined,
     annotations: {
