@@ -13,6 +13,7 @@ import { retentionOf } from "../store/retention.ts";
 import { STORED_RULES } from "../store/stored-rules.ts";
 import { openStore } from "../store/store.ts";
 import { openWorkspace } from "../workspace.ts";
+import { registerAgentTools } from "./agent-calls.ts";
 import { ApprovalWebhook } from "./approval-webhook.ts";
 import { defineCapability } from "./capability.ts";
 import { bindGuard, ProcessGuard } from "./process-guard.ts";
@@ -187,6 +188,7 @@ export const runtime = defineCapability({
         return removeLocalRule(config.folder, { list, rule, file: origin }, user);
       },
     });
+    registerAgentTools(value, files);
     if (guard) bindGuard(value, guard);
     bindVersions(value, versions);
     const openWebhook = (settings = config.value.approvals.webhook) =>

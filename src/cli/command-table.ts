@@ -116,6 +116,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     return (await import("./commands/record-and-replay.ts")).replay;
   }),
   ...group("config", () => import("./commands/config.ts"), { show: "Show the settings, and where each comes from" }),
+  single("hook", "Answer the hook of another agent", async () => (await import("./commands/hook.ts")).hook),
   single("mcp", "Serve the tools of this folder to an MCP client", async () => (await import("./commands/mcp.ts")).mcp),
   ...group("mcp", () => import("./commands/mcp.ts"), {
     config: "Print the configuration for an MCP client",

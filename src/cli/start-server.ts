@@ -3,6 +3,9 @@ import { join } from "node:path";
 import { errorMessage } from "../core/error.ts";
 import { CloseStack } from "../core/close-stack.ts";
 import { type HaftHost, openHaft } from "../host.ts";
+import { AgentCalls } from "../capabilities/agent-calls.ts";
+import { stateRootOf } from "../io/files/state-folder.ts";
+import { type HookSocket, serveHooks } from "../server/hook-socket.ts";
 import { serveArtifacts } from "../capabilities/artifacts.ts";
 import { DEFAULT_PORT, DRAIN_MS, type HttpServer, serveHttp } from "../server/http-server.ts";
 import { logLine } from "../server/log.ts";
@@ -42,6 +45,8 @@ export interface StartedServer {
   /** Logs a browser in, once. */
   login: string;
   hasConsole: boolean;
+  /** When the last hook of an agent came, in Unix milliseconds. */
+  lastHookAt(): number;
   close(): Promise<void>;
 }
 
@@ -106,6 +111,8 @@ export async function startServer({
       onWarning,
     });
     const running = server;
+    const hooks = await openHooks(host, { env, onWarning });
+    if (hooks) closing.push("hooks", () => hooks.close());
     // Together: the server sends the results of the calls that the host ends.
     closing.push("the server", async () => {
       const graceMs = graceNow();
@@ -122,10 +129,26 @@ export async function startServer({
       const address = { url: localUrlOf(running), token: localToken, version, env };
       closing.push("its address", await publishServer(host.stateFolder, address));
     }
-    return { host, server, login, hasConsole: console !== undefined, close: () => closing.close() };
+    const lastHookAt = () => hooks?.lastEventAt() ?? Date.now();
+    return { host, server, login, lastHookAt, hasConsole: console !== undefined, close: () => closing.close() };
   } catch (error) {
     await closing.close().catch(() => undefined);
     throw error;
+  }
+}
+
+/** Where hooks of agents reach this server. Without it they start another one, or deny. */
+async function openHooks(
+  { haft, workspace, store, config, stateFolder }: HaftHost,
+  { env, onWarning }: Pick<StartOptions, "env" | "onWarning">,
+): Promise<HookSocket | undefined> {
+  if (process.platform === "win32") return undefined;
+  const calls = new AgentCalls({ haft, workspace, audit: store.audit, user: userName() });
+  try {
+    return await serveHooks({ calls, folder: config.folder, stateFolder, stateRoot: stateRootOf({ env }) });
+  } catch (error) {
+    onWarning(`Hooks of other agents do not reach this server: ${errorMessage(error)}`);
+    return undefined;
   }
 }
 

@@ -186,6 +186,15 @@ export function attributeTool(
   return finish({ ...tool, ...changes, builtIn: undefined, permission, inputListeners: undefined }, bodyOf(tool));
 }
 
+/**
+ * The same tool as another program runs it: judged, asked about and recorded as the tool, and `body` hands the call out. It never
+ * runs the tool's own code.
+ */
+export function delegatedTool(tool: AnyTool, changes: Partial<Omit<AnyTool, ToolMethods>>, body: ToolBody): AnyTool {
+  const { locks: _locks, redirect: _redirect, cache: _cache, output: _output, toModelOutput: _shown, ...fields } = tool;
+  return finish({ ...fields, ...changes, inputListeners: undefined, isDelegated: true }, body);
+}
+
 export const CONFIG_KEYS = keysOf<ToolConfig<SchemaSource, SchemaSource, unknown>>({
   name: true,
   description: true,

@@ -189,6 +189,8 @@ export interface Tool<Input = unknown, Details = unknown, Raw = Input, Host = un
   readonly builtIn?: BuiltInFacts;
   /** What budgets of grants and limits sum up. */
   readonly amount?: ToolAmount;
+  /** Another program runs it. An approved call waits until that program makes it again. */
+  readonly isDelegated?: boolean;
 
   /**
    * Replaces parameters of other clients by the tool's own, in the input itself, before validation. `calledAs` is the name

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -12,6 +13,7 @@ import { EXIT } from "../exit-codes.ts";
 import { type Output, safe } from "../output.ts";
 import { confirm } from "../prompts.ts";
 import { hasDesktop, isInteractive, openInBrowser, type Terminal } from "../terminal.ts";
+import type { StartedServer } from "../start-server.ts";
 import { askTrust } from "./trust.ts";
 
 export const serve = defineCommand({
@@ -31,6 +33,7 @@ export const serve = defineCommand({
       value: "TIME",
       about: "How long running calls and jobs may take after Ctrl-C; default: 10s",
     },
+    idle: { type: "duration", value: "TIME", about: "End if no hook of an agent has come for so long" },
     sample: { type: "flag", about: "Create haft-sample/ here, and use that" },
     "no-open": { type: "flag", about: "Do not open a browser" },
   },
@@ -74,6 +77,7 @@ export const serve = defineCommand({
       await new Promise<void>((done) => {
         if (interrupted.aborted) done();
         interrupted.addEventListener("abort", () => done(), { once: true });
+        if (options.idle !== undefined) endIfIdle(served, options.idle, done);
       });
       output.info(describeEnd(served.host));
     } finally {
@@ -95,6 +99,18 @@ export const serve = defineCommand({
     }
   },
 });
+
+const IDLE_CHECK_MS = 2000;
+
+/** Also ends if its state was removed: nobody finds it then. */
+function endIfIdle({ host, lastHookAt }: StartedServer, idleMs: number, end: () => void): void {
+  const timer = setInterval(() => {
+    const isIdle = Date.now() - lastHookAt() > idleMs && host.haft.calls.load().running === 0;
+    if (!isIdle && existsSync(host.stateFolder)) return;
+    clearInterval(timer);
+    end();
+  }, IDLE_CHECK_MS);
+}
 
 /** Unread lines are kept in memory, up to this many characters. */
 const MAX_UNREAD_LOG = 1024 * 1024;

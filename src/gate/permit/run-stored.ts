@@ -137,6 +137,8 @@ export class StoredCallRunner {
     const refuse = (refusal: ToolError) => gate.execute(requestedName, input, options, { refusal });
     // Another process may have it. The answer is kept.
     if (!tool) return row.state === "ended" ? refuse(missing(row)) : storedResult(row);
+    // Only the program that runs the tool can go on.
+    if (tool.isDelegated && row.state !== "ended") return storedResult(row);
     const isReplaced =
       (!made.isDirect && !isStillThere(tool, { name: requestedName, scope, registry })) ||
       definitionHash(tool, sha256) !== question.binding.tool;
@@ -154,10 +156,11 @@ export class StoredCallRunner {
   #canRun(row: StoredCall): boolean {
     const { registry, folder, calls } = this.#options;
     const { question } = row;
-    if (calls.liveCallOf(row.id)) return true;
+    const live = calls.liveCallOf(row.id);
+    if (live) return !live.tool.isDelegated;
     if (!question || question.made.folder !== folder) return false;
     const tool = this.#findShown(row, fromCallData(question.made, registry).scope);
-    if (!tool || this.#options.hasDataFor?.(tool) === false) return false;
+    if (!tool || tool.isDelegated || this.#options.hasDataFor?.(tool) === false) return false;
     return definitionHash(tool, sha256) === question.binding.tool;
   }
 

@@ -47,6 +47,8 @@ export function createJudge(options: JudgeOptions): Judge {
   function judge(call: Call): MaybePromise<Verdict> {
     const tool = toolOf(call);
     const { mode } = call.options;
+    // The other program has run it: this only records the end.
+    if (tool.isDelegated && call.secondPass) return call.secondPass.verdict;
     if (mode === undefined && !call.secondPass && !provenance.mayJudge(tool, call.caller)) {
       const verdict = allowsAll(tool);
       if (verdict) return verdict;

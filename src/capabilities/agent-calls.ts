@@ -1,0 +1,479 @@
+/**
+ * Calls that other agents make with their own tools, as their hooks report them. Each is a call of the gate, with the agent as its
+ * caller: judged, asked about and recorded as the tool of ours that does the same. The agent runs the tool itself.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import { isAbsolute, join } from "node:path";
+import { BoundedMap } from "../core/bounded-map.ts";
+import type { Caller, CallOptions, Verdict } from "../core/call.ts";
+import { text } from "../core/content.ts";
+import { createTool, delegatedTool } from "../core/create-tool.ts";
+import { errorMessage, toFailure, toolError } from "../core/error.ts";
+import { callOf, runtimeGateOf } from "../core/gate.ts";
+import { canonicalJson } from "../core/json.ts";
+import { localizedText } from "../core/localized-text.ts";
+import type { ToolResult } from "../core/result.ts";
+import { type AnyTool, type Preview, type ToolContext, ToolKind, ToolPermission } from "../core/tool.ts";
+import type { AuditLog } from "../gate/audit-log.ts";
+import { WorkspaceScan } from "../io/sandbox/workspace-scan.ts";
+import {
+  type AgentCall,
+  type AgentEvent,
+  type AgentName,
+  denyAnswer,
+  type HookAnswer,
+  mapAgentCall,
+  mcpNameOf,
+  passAnswer,
+  readAgentEvent,
+} from "../models/hook-protocols.ts";
+import type { Haft } from "../runtime.ts";
+import { describeChange, previewChanges } from "../tools/files/file-access.ts";
+import { planReadOnly } from "../tools/shell/plan-read-only.ts";
+import type { Workspace } from "../workspace.ts";
+
+/** The version of a tool of ours as agents run it: `exec@agent`. */
+const VERSION = "agent";
+const DELEGATED = [
+  ...["exec", "apply_patch", "read", "write", "edit", "delete_file", "edit_notebook"],
+  ...["list_files", "glob", "grep", "web_fetch", "web_search", "todo"],
+];
+/** A command that is always denied, by which an installation shows that the hook is called. */
+export const CANARY = /^: haft canary ([0-9a-f]{32})$/;
+
+const MAX_OPEN = 2000;
+const MAX_OTHER_TOOLS = 500;
+const MAX_NOTED = 200;
+/** To answer, before the agent's limit is over. */
+const MARGIN_MS = 1500;
+
+/** What a pass of a delegated call is for. Only this module gives one, so no other caller gets an agent's call through. */
+class Pass {
+  ticket: string | undefined;
+  /** Why it was let through. */
+  verdict: Verdict | undefined;
+  readonly ended: (() => unknown) | undefined;
+
+  constructor(ended?: () => unknown) {
+    this.ended = ended;
+  }
+}
+
+/** The code of every delegated tool: it runs nothing. */
+function handOut(_input: unknown, context: ToolContext): unknown {
+  const { host } = context;
+  if (!(host instanceof Pass)) {
+    throw toolError("conflict", "Only the hook of an agent makes this call", {
+      next: "Call the tool by its plain name.",
+    });
+  }
+  if (host.ended) return host.ended();
+  host.ticket = randomUUID();
+  host.verdict = callOf(context).verdict;
+  return { content: "The agent may run it.", pending: { kind: "client", id: host.ticket } };
+}
+
+/** Adds to a runtime how agents run its tools: every process can then answer questions about such calls. */
+export function registerAgentTools(haft: Pick<Haft, "tools" | "register">, workspace: Workspace): void {
+  for (const name of DELEGATED) {
+    const tool = haft.tools.registry.get(name);
+    if (tool?.name === name && tool.origin.type === "builtin") haft.register(delegate(tool, workspace));
+  }
+}
+
+function delegate(tool: AnyTool, workspace: Workspace): AnyTool {
+  return delegatedTool(
+    tool,
+    {
+      version: VERSION,
+      concurrency: "shared",
+      isConcurrencySafe: true,
+      mode: "inline",
+      limits: {},
+      idempotent: true,
+      permission: (input: unknown, context) => permissionOf(tool, input as Fields, { workspace, context }),
+      preview: (input: unknown, context: ToolContext) => previewOf(tool, input as Fields, { workspace, context }),
+    },
+    handOut,
+  );
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+type PermissionContext = Parameters<AnyTool["permission"]>[1];
+
+/**
+ * As our tool asks, and also where our tool relies on what Haft does when it runs it: the sandbox of a command, and the rules of
+ * paths. The agent runs it without them.
+ */
+async function permissionOf(
+  tool: AnyTool,
+  input: Fields,
+  { workspace, context }: { workspace: Workspace; context: PermissionContext },
+): Promise<ToolPermission> {
+  const own = await tool.permission(input, context);
+  if (own !== ToolPermission.AUTO) return ToolPermission.CONFIRM;
+  if (tool.name === "exec") return onlyReads(input, workspace) ? ToolPermission.AUTO : ToolPermission.CONFIRM;
+  // Our searches leave secrets out, and the agent's may not.
+  if (tool.name === "grep" && hasSecrets(workspace)) return ToolPermission.CONFIRM;
+  const signature = await tool.signature?.(input);
+  const { reads = [], changes = [] } = typeof signature === "object" ? signature : {};
+  return [...reads, ...changes].every((path) => isOpen(path, workspace)) ? ToolPermission.AUTO : ToolPermission.CONFIRM;
+}
+
+const READS_FOLDERS = /\b(?:rg|ag|ack)\b|\bgit\s+grep\b|\b[ef]?grep\b[^|;&]*\s-(?:\w*[rR]|-(?:dereference-)?recursive)/;
+
+function onlyReads(input: Fields, workspace: Workspace): boolean {
+  const command = String(input["command"]);
+  const env = Object.fromEntries(workspace.environments.of(undefined).entries());
+  const { files } = workspace;
+  const plan = planReadOnly({ ...input, command }, { files, env: { PATH: process.env["PATH"] ?? "", ...env } });
+  return plan !== undefined && (!READS_FOLDERS.test(command) || !hasSecrets(workspace));
+}
+
+const scans = new WeakMap<Workspace, WorkspaceScan>();
+
+function hasSecrets(workspace: Workspace): boolean {
+  const scan = scans.get(workspace) ?? new WorkspaceScan(workspace.files);
+  scans.set(workspace, scan);
+  scan.refresh();
+  return scan.secrets.size > 0;
+}
+
+function isOpen(path: string, { files }: Workspace): boolean {
+  try {
+    files.realPath(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What would change. Our tools insist on conditions that the agent's tool does not have, such as a file that was read before. */
+async function previewOf(
+  tool: AnyTool,
+  input: Fields,
+  { workspace, context }: { workspace: Workspace; context: ToolContext },
+): Promise<Preview> {
+  try {
+    const change =
+      tool.name === "write" || tool.name === "edit" ? await changeOf(tool.name, input, workspace) : undefined;
+    if (change) return change;
+    const shown = (await tool.preview?.(input, context)) ?? { title: tool.title, content: [] };
+    if (tool.name !== "exec") return shown;
+    // What Haft says of its own runs is not true of the agent's.
+    const facts = (shown.facts ?? []).filter(({ key }) => !OF_OUR_RUNS.has(key));
+    return { ...shown, facts: [...facts, localizedText("preview.unconfined")] };
+  } catch (error) {
+    if (context.signal.aborted) throw error;
+    const shown = JSON.stringify(input, undefined, 2);
+    return { title: tool.title, content: [text(shown)], facts: [], unshown: errorMessage(error) };
+  }
+}
+
+const OF_OUR_RUNS: ReadonlySet<string> = new Set([
+  ...["preview.look", "preview.confined", "preview.confinedHosts", "preview.outsideSandbox", "preview.unconfined"],
+]);
+
+async function changeOf(name: string, input: Fields, { files }: Workspace): Promise<Preview | undefined> {
+  const path = String(input["path"]);
+  const read = await files.readWhole(path).then(
+    ({ bytes }) => new TextDecoder().decode(bytes),
+    (error: unknown) => {
+      if (toFailure(error).code !== "path_not_found") throw error;
+    },
+  );
+  const before = read ?? "";
+  const after = name === "write" ? String(input["content"]) : editedText(before, input);
+  if (after === undefined) return undefined;
+  const title = name === "edit" ? `Edit ${path}` : `${read === undefined ? "Create" : "Replace"} ${path}`;
+  return previewChanges(title, [await describeChange(path, { before, after })]);
+}
+
+function editedText(
+  before: string,
+  { old_string: old, new_string: fresh, replace_all: all }: Fields,
+): string | undefined {
+  if (typeof old !== "string" || typeof fresh !== "string" || old === "" || !before.includes(old)) return undefined;
+  return all === true ? before.replaceAll(old, () => fresh) : before.replace(old, () => fresh);
+}
+
+/** A call that an agent was allowed to run, and has not reported. */
+interface OpenCall {
+  tool: AnyTool | string;
+  input: unknown;
+  callId: string;
+  caller: Partial<Caller>;
+  ticket: string;
+  verdict: Verdict;
+}
+
+export interface AgentCallsOptions {
+  haft: Haft;
+  workspace: Workspace;
+  audit: Pick<AuditLog, "append">;
+  /** The person whose agents these are. */
+  user: string;
+}
+
+export interface HookLimits {
+  /** When the agent needs its answer. */
+  limitMs: number;
+  signal?: AbortSignal;
+}
+
+/** Answers the hooks of agents. */
+export class AgentCalls {
+  readonly #options: AgentCallsOptions;
+  /** By agent, session and call; several if the agent gives its calls no ids. Oldest first. */
+  readonly #open = new Map<string, OpenCall[]>();
+  #openCount = 0;
+  /** The id of the call whose question is open, by its key: its preview is kept under that id. */
+  readonly #asked = new BoundedMap<string, string>(MAX_OPEN);
+  readonly #others = new BoundedMap<string, AnyTool>(MAX_OTHER_TOOLS);
+  readonly #prompts = new BoundedMap<string, string>(MAX_NOTED);
+
+  constructor(options: AgentCallsOptions) {
+    this.#options = options;
+  }
+
+  /** Never rejects: what goes wrong denies the call. */
+  async answer(agent: AgentName, body: string, limits: HookLimits): Promise<HookAnswer> {
+    try {
+      return await this.#answer(agent, body, limits);
+    } catch (error) {
+      return denyAnswer(agent, sentence(errorMessage(error)), body);
+    }
+  }
+
+  /** The agents may still run what was not reported: nobody will hear of it. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#open.keys()].map((key) => this.#endAll(key)));
+  }
+
+  async #answer(agent: AgentName, body: string, limits: HookLimits): Promise<HookAnswer> {
+    const event = readAgentEvent(agent, body);
+    const caller = { agent, session: `${agent}:${event.session}`, user: this.#options.user };
+    switch (event.type) {
+      case "call": {
+        const denied = await this.#decide(event.call, caller, limits);
+        return denied === undefined ? passAnswer(agent) : denyAnswer(agent, sentence(denied), body);
+      }
+      case "end":
+        await this.#report(event, caller);
+        return passAnswer(agent);
+      case "prompt":
+        this.#prompts.set(caller.session, event.text);
+        return passAnswer(agent);
+      case "idle": {
+        const keys = [...this.#open.keys()].filter((key) => key.startsWith(`${caller.session}\n`));
+        await Promise.all(keys.map((key) => this.#endAll(key)));
+        return passAnswer(agent);
+      }
+      case "other":
+        return passAnswer(agent);
+    }
+  }
+
+  /** Undefined if the agent may run it, otherwise why not. */
+  async #decide(call: AgentCall, caller: AgentCaller, { limitMs, signal }: HookLimits): Promise<string | undefined> {
+    const canary = CANARY.exec(String(call.input["command"] ?? ""));
+    if (canary) return `Canary ${canary[1]}: the hook is called, and denies.`;
+    const until = Date.now() + Math.max(0, limitMs - MARGIN_MS);
+    const mapped = this.#map(call);
+    const denied = await this.#ask(mapped, { call, caller, until, signal });
+    if (denied !== INVALID) return denied;
+    // It has parameters that our tool does not know, so it is another tool.
+    return this.#ask({ tool: this.#other(call.name), input: { ...call.input } }, { call, caller, until, signal });
+  }
+
+  async #ask(
+    { tool, input }: Mapped,
+    { call, caller, until, signal }: { call: AgentCall; caller: AgentCaller; until: number; signal?: AbortSignal },
+  ): Promise<string | undefined> {
+    const { haft, workspace } = this.#options;
+    const gate = runtimeGateOf(haft);
+    const fingerprint = digest([caller.agent, caller.session, call.name, call.input, call.cwd ?? ""]);
+    let key = fingerprint;
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const callId = this.#asked.get(key) ?? `hook_${randomUUID()}`;
+      const pass = new Pass();
+      const userMessage = this.#prompts.get(caller.session);
+      const options: CallOptions = { id: callId, caller, idempotencyKey: key, context: pass, signal, userMessage };
+      const result = await gate.execute(tool, input, options);
+      if (pass.ticket !== undefined && result.status === "pending" && result.pending.id === pass.ticket) {
+        this.#asked.delete(key);
+        void workspace.discardPreview(callId, caller).catch(() => undefined);
+        const { ticket, verdict = ALLOWED } = pass;
+        this.#add(call, { tool, input, callId, caller, ticket, verdict });
+        return undefined;
+      }
+      if (result.status === "pending" && result.pending.kind === "approval") {
+        this.#asked.set(key, callId);
+        const { id } = result.pending;
+        if (await this.#isAnswered(id, until, signal)) continue;
+        return waitsFor(id);
+      }
+      this.#asked.delete(key);
+      if (result.status === "failed" && result.error.code === "invalid_input" && typeof tool === "string")
+        return INVALID;
+      // Another call with this key had this end. This one is asked about anew.
+      const isOld = result.metadata["known"] !== undefined || result.status !== "failed";
+      const isOver = result.status === "failed" && ENDED.has(result.error.code);
+      if (isOver || (isOld && !isDenied(result))) {
+        key = `${fingerprint}:${randomUUID()}`;
+        continue;
+      }
+      return reasonOf(result);
+    }
+    return "The call changed while it was asked about. Make it again.";
+  }
+
+  /** Whether the question is answered in time. */
+  async #isAnswered(id: string, until: number, signal: AbortSignal | undefined): Promise<boolean> {
+    const left = until - Date.now();
+    if (left <= 0) return false;
+    const timeout = AbortSignal.timeout(left);
+    try {
+      await this.#options.haft.approvals.wait(id, signal ? AbortSignal.any([signal, timeout]) : timeout);
+      return true;
+    } catch (error) {
+      if (timeout.aborted || signal?.aborted) return false;
+      throw error;
+    }
+  }
+
+  #map(call: AgentCall): Mapped {
+    const { tool, input } = mapAgentCall(call);
+    const { registry } = this.#options.haft.tools;
+    if (tool === undefined || registry.get(`${tool}@${VERSION}`)?.isDelegated !== true)
+      return { tool: this.#other(call.name), input: { ...call.input } };
+    const cwd = call.cwd;
+    if (cwd !== undefined && cwd !== this.#options.workspace.folder) {
+      if (tool === "exec" || tool === "apply_patch") input["working_directory"] ??= cwd;
+      const { path } = input;
+      if (typeof path === "string" && !isAbsolute(path) && !path.startsWith("~")) input["path"] = join(cwd, path);
+    }
+    return { tool: `${tool}@${VERSION}`, input };
+  }
+
+  /** A tool that only the agent has. It is judged by its name and input, and asks. */
+  #other(name: string): AnyTool {
+    const known = this.#others.get(name);
+    if (known) return known;
+    const mcp = mcpNameOf(name);
+    const own = (mcp ? `mcp__${mcp.server}__${mcp.tool}` : name).replaceAll(/[^A-Za-z0-9_.:/-]/g, "_").slice(0, 120);
+    // A rule that allows a tool of ours must not allow another one of the same name.
+    const isTaken = !mcp && this.#options.haft.tools.registry.get(own) !== undefined;
+    const tool = delegatedTool(
+      createTool({
+        name: isTaken || !/^\w/.test(own) ? `agent:${own}` : own,
+        title: name,
+        description: "A tool of an agent. Haft judges its calls, and the agent runs it.",
+        kind: ToolKind.Execute,
+        version: VERSION,
+        origin: mcp ? { type: "mcp", server: mcp.server } : { type: "client", client: "agent" },
+        needsApproval: true,
+        inputSchema: { type: "object", additionalProperties: true },
+        labels: ["untrusted_input", "outside_effect"],
+        signature: (input: unknown) => ({ text: canonicalJson(input) }),
+        preview: async (input: unknown) => ({ title: name, content: [text(JSON.stringify(input, undefined, 2))] }),
+        execute: () => undefined,
+      }),
+      {},
+      handOut,
+    );
+    this.#others.set(name, tool);
+    return tool;
+  }
+
+  #add(call: AgentCall, open: OpenCall): void {
+    const key = openKey(call, open.caller);
+    this.#open.set(key, [...(this.#open.get(key) ?? []), open]);
+    if (++this.#openCount <= MAX_OPEN) return;
+    const [oldest = key] = this.#open.keys();
+    void this.#endAll(oldest);
+  }
+
+  /** The agent says how its call ended. Only a call that it was allowed to run has an end. */
+  async #report({ call, output, failed }: AgentEvent & { type: "end" }, caller: AgentCaller): Promise<void> {
+    const key = openKey(call, caller);
+    const [open, ...more] = this.#open.get(key) ?? [];
+    if (!open) {
+      const data = { action: "agent_report", tool: call.name, input: call.input, output, failed };
+      const note = "The agent reported the end of a call that it had not announced.";
+      await this.#options.audit.append({ kind: "note", caller, toolName: call.name, data: { ...data, note } });
+      return;
+    }
+    if (more.length > 0) this.#open.set(key, more);
+    else this.#open.delete(key);
+    await this.#end(open, () => {
+      if (failed) throw toolError("failed", output || `${caller.agent} reported a failure`);
+      return { content: output, details: { reportedBy: caller.agent } };
+    });
+  }
+
+  async #endAll(key: string): Promise<void> {
+    const calls = this.#open.get(key) ?? [];
+    this.#open.delete(key);
+    for (const open of calls) {
+      await this.#end(open, () => {
+        const message = `Not reported: ${open.caller.agent} was allowed to run it, and has not said how it ended.`;
+        throw toolError("unknown_outcome", message);
+      });
+    }
+  }
+
+  async #end({ tool, input, callId, caller, ticket, verdict }: OpenCall, ended: () => unknown): Promise<void> {
+    this.#openCount--;
+    const options: CallOptions = { id: callId, caller, idempotencyKey: false, context: new Pass(ended) };
+    const secondPass = { kind: "client" as const, id: ticket, verdict };
+    await runtimeGateOf(this.#options.haft).execute(tool, input, options, { secondPass });
+  }
+}
+
+/** `session` names the agent too, so none can speak for a session of another. */
+interface AgentCaller {
+  agent: AgentName;
+  session: string;
+  user: string;
+}
+interface Mapped {
+  tool: AnyTool | string;
+  input: Record<string, unknown>;
+}
+
+const ALLOWED: Verdict = { decision: "allow", by: "policy", reason: "the agent was allowed to run it" };
+const MAX_ROUNDS = 20;
+const INVALID = "invalid";
+/** Ends of a question after which the same call is another one. */
+const ENDED: ReadonlySet<string> = new Set(["approval_expired", "stale", "cancelled", "unknown_outcome"]);
+
+function isDenied(result: ToolResult): boolean {
+  return result.status === "failed" && (result.error.code === "approval_denied" || result.error.code === "denied");
+}
+
+function digest(parts: readonly unknown[]): string {
+  return createHash("sha256").update(canonicalJson(parts)).digest("hex");
+}
+
+function openKey({ id, name, input }: AgentCall, { session }: Partial<Caller>): string {
+  return `${session}\n${id ?? digest([name, input])}`;
+}
+
+function reasonOf(result: ToolResult): string {
+  if (result.status !== "failed") return "The call was not decided. Make it again.";
+  const { message, next } = result.error;
+  return next === undefined ? message : `${message} ${next}`;
+}
+
+function waitsFor(id: string): string {
+  return (
+    `The call has not run: it waits for a person (approval ${id}). Ask the user to answer it in the console or with ` +
+    `"haft approvals approve ${id}", and then make exactly the same call again. Do not try it another way.`
+  );
+}
+
+/** One line, without control characters: agents show it in their terminal. */
+function sentence(reason: string): string {
+  return `Haft: ${reason.replaceAll(/\p{Cc}+/gu, " ").slice(0, 2000)}`;
+}

@@ -1,0 +1,113 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type HaftHost, openHaft } from "haft/host";
+import { AgentCalls } from "../../src/capabilities/agent-calls.ts";
+import { AGENT_NAMES, type AgentName } from "../../src/models/hook-protocols.ts";
+import { canConfine } from "../setup/confinement.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
+import { AGENT_RIGS } from "./events.ts";
+
+let host: HaftHost;
+let calls: AgentCalls;
+let folder: string;
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  const state = temporaryFolder();
+  writeFileSync(join(folder, "haft.config.yml"), 'permissions:\n  deny: ["Bash(git push:*)"]\n');
+  host = await openHaft(folder, { stateFolder: state, home: state, env: {} });
+  calls = new AgentCalls({ haft: host.haft, workspace: host.workspace, audit: host.store.audit, user: "ann" });
+}, 60_000);
+afterAll(() => host.close());
+
+const AT_ONCE = { limitMs: 0 };
+const send = (agent: AgentName, event: object | string, limits: { limitMs: number } = AT_ONCE) =>
+  calls.answer(agent, typeof event === "string" ? event : JSON.stringify(event), limits);
+
+const approvalIn = ({ stdout }: { stdout: string }): string => /apr_\w+/.exec(stdout)?.[0] ?? "none";
+async function recorded(session: string) {
+  const { entries } = await host.store.audit.query({ limit: 1000 });
+  return entries.filter(({ caller }) => caller?.session === session).reverse();
+}
+
+describe.each(AGENT_NAMES)("%s", (agent) => {
+  const rig = AGENT_RIGS[agent];
+  const session = (name: string): string => `${agent}-${name}`;
+
+  test("denies what a rule denies, and records it", async () => {
+    const answer = await send(agent, rig.before("git push origin main", folder, session("deny")));
+    expect(answer).toSatisfy(rig.denies);
+    expect(answer.stdout).toContain("Bash(git push:*)");
+    expect(await recorded(`${agent}:${session("deny")}`)).toMatchObject([
+      { kind: "call_refused", toolName: "exec", data: { input: { command: "git push origin main" } } },
+    ]);
+  });
+
+  test.skipIf(!canConfine)("lets a harmless command go without a decision, and records its reported end", async () => {
+    expect(await send(agent, rig.before("ls", folder, session("free")))).toSatisfy(rig.passes);
+    expect(await send(agent, rig.after("ls", folder, session("free")))).toSatisfy(rig.passes);
+    const entries = await recorded(`${agent}:${session("free")}`);
+    expect(entries.at(-1)).toMatchObject({ kind: "call_ended", status: "completed", toolName: "exec" });
+    expect(JSON.stringify(entries.at(-1))).toContain("done by the agent");
+  });
+
+  test("asks, and a yes passes this call once", async () => {
+    const event = rig.before("mkdir made", folder, session("ask"));
+    const asked = await send(agent, event);
+    expect(asked).toSatisfy(rig.denies);
+    const id = approvalIn(asked);
+    expect(await host.haft.approvals.get(id)).toMatchObject({ state: "pending", caller: { agent } });
+    // Asked again, it is the same question.
+    expect(approvalIn(await send(agent, event))).toBe(id);
+    const answered = await host.haft.approvals.approve(id, { by: "ann" });
+    // The agent runs it, so nothing has run.
+    expect(answered).toMatchObject({ status: "pending" });
+    const other = await send(agent, rig.before("mkdir made other", folder, session("ask")));
+    expect(other).toSatisfy(rig.denies);
+    expect(await send(agent, rig.before("mkdir made", folder, session("thief")))).toSatisfy(rig.denies);
+    expect(await send(agent, event)).toSatisfy(rig.passes);
+    const again = await send(agent, event);
+    expect(again).toSatisfy(rig.denies);
+    expect(approvalIn(again)).not.toBe(id);
+  });
+
+  test("stays denied after a no", async () => {
+    const event = rig.before("mkdir refused", folder, session("no"));
+    const id = approvalIn(await send(agent, event));
+    await host.haft.approvals.deny(id, "not today", { by: "ann" });
+    const answer = await send(agent, event);
+    expect(answer).toSatisfy(rig.denies);
+    expect(answer.stdout).toContain("not today");
+  });
+
+  test("waits for the answer as long as the agent does", async () => {
+    const waiting = send(agent, rig.before("mkdir waited", folder, session("wait")), { limitMs: 120_000 });
+    let id: string | undefined;
+    await expect
+      .poll(
+        async () => {
+          const open = await host.haft.approvals.listOpen({ user: "ann", session: `${agent}:${session("wait")}` });
+          return (id = open[0]?.id);
+        },
+        { timeout: 60_000 },
+      )
+      .toBeDefined();
+    await host.haft.approvals.approve(id!, { by: "ann" });
+    expect(await waiting).toSatisfy(rig.passes);
+  });
+
+  test.each(["{ not json", "", "null", "[]", "{}", '{"hook_event_name":"Later","session_id":"s"}'])(
+    "denies what it cannot read: %s",
+    async (event) => {
+      expect(await send(agent, event)).toSatisfy(rig.denies);
+    },
+  );
+
+  test("records an end that nothing announced, and ends no other call with it", async () => {
+    const answer = await send(agent, rig.after("ls -la", folder, session("orphan")));
+    expect(answer).toSatisfy(rig.passes);
+    const entries = await recorded(`${agent}:${session("orphan")}`);
+    expect(entries).toMatchObject([{ kind: "note", data: { action: "agent_report" } }]);
+  });
+});
