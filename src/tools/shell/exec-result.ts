@@ -131,7 +131,7 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
     ...(isAsking ? [inputNote(run)] : []),
     ...(exit && triedPatchProgram(command, output) ? [patchNote(run)] : []),
     ...refusals,
-    ...describeHidden(output, run.hidden),
+    ...describeHidden(command, output, run.hidden),
     ...describeChanges(run.changes),
     ...unconfined,
   ].map((note) => `[${note}]`);
@@ -305,9 +305,14 @@ function explainRefusals(output: string, profile: ConfinementProfile): string[] 
 }
 
 /** What a command printed about hidden files is not how they are. */
-function describeHidden(output: string, { paths, home }: NonNullable<Run["hidden"]> = { paths: [] }): string[] {
+function describeHidden(
+  command: string,
+  output: string,
+  { paths, home }: NonNullable<Run["hidden"]> = { paths: [] },
+): string[] {
   const notes: string[] = [];
-  const printed = paths.filter((path) => namesFile(output, basename(path)));
+  const isSearched = READS_FOLDERS.test(command);
+  const printed = paths.filter((path) => isSearched || namesFile(output, basename(path)));
   if (printed.length > 0) {
     const more = printed.length > MAX_NAMED ? ` and ${printed.length - MAX_NAMED} more` : "";
     notes.push(`hidden from this command, and shown to it as empty: ${printed.slice(0, MAX_NAMED).join(", ")}${more}`);
@@ -316,6 +321,9 @@ function describeHidden(output: string, { paths, home }: NonNullable<Run["hidden
     notes.push(`only installed tools and settings in ${home} are shown to this command; other files may exist`);
   return notes;
 }
+
+/** It reads every file of a folder, also those that it is shown as empty. */
+const READS_FOLDERS = /\b[ef]?grep\b[^|;&\n]*\s-(?:[a-zA-Z]*[rR]|-(?:dereference-)?recursive\b)/;
 
 /** Whether a line ends with the name, as in lists of files. */
 function namesFile(text: string, name: string): boolean {

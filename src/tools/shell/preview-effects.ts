@@ -589,7 +589,10 @@ function reasonNotToRun(input: PreviewedInput, isReported: boolean): string | un
       (subcommand && words.some((word) => subcommand.test(word)))
     )
       return "it needs the network";
-    const waits = WAITING.has(name) || (WITH_SCRIPTS.has(name) && words.some((word) => WAITING_SCRIPTS.test(word)));
+    // Its own limit ends it without a question.
+    const ends = isReported && input.timeout !== undefined;
+    const waits =
+      (!ends && WAITING.has(name)) || (WITH_SCRIPTS.has(name) && words.some((word) => WAITING_SCRIPTS.test(word)));
     if (
       waits ||
       (["tail", "tsc", "jest", "vitest", "webpack"].includes(name) && words.some((word) => WAITING_OPTIONS.test(word)))
