@@ -201,6 +201,20 @@ describe.each(["memory", "a store"])("a grant in %s", (where) => {
     expect(await haft.policy.grants.get(id)).toMatchObject({ ended: "expired" });
   });
 
+  test("has an event at its end, also if nobody looks at it, and not before a later end", async () => {
+    const clock = createFakeClock();
+    const { give, haft } = await open({ clock });
+    const { id } = await give({ minutes: 10 });
+    const ends: string[] = [];
+    haft.on("grant_changed", ({ change }) => void ends.push(change));
+    await haft.policy.grants.extend(id, { minutes: 20 });
+    await clock.advance(11 * 60_000);
+    await haft.policy.grants.get(id);
+    expect(ends).toEqual(["extended"]);
+    await clock.advance(10 * 60_000);
+    await expect.poll(() => ends, { timeout: 60_000 }).toEqual(["extended", "expired"]);
+  });
+
   test("covers only the definition of the tool that was shown", async () => {
     const { call, give } = await open();
     await give({ tools: { pay: "sha256:another" } });

@@ -21,7 +21,7 @@ import {
 } from "../../calls/grants.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Caller, Verdict } from "../../core/call.ts";
-import type { Clock } from "../../core/clock.ts";
+import type { Clock, Timer } from "../../core/clock.ts";
 import { definitionHash } from "../../core/definition.ts";
 import { toolError } from "../../core/error.ts";
 import type { EventEmitter } from "../../core/events.ts";
@@ -64,6 +64,8 @@ export class Grants {
   readonly #ruleSets = new BoundedMap<string, { of: readonly CompiledRule[]; ruleSet: RuleSet }>(MAX_RULE_SETS);
   /** By the monotonic clock, from when this process first saw the grant: setting the clock back does not revive one. */
   readonly #deadlines = new BoundedMap<string, number>(MAX_REMEMBERED);
+  /** When the next grant that this process knows of is over. */
+  #next: { at: number; timer: Timer } | undefined;
 
   constructor(options: GrantsOptions) {
     this.#options = options;
@@ -76,6 +78,7 @@ export class Grants {
     for (const rule of draft.rules) new RuleSet().add(rule, "allow", GRANT);
     const grant = newGrant(draft, caps?.() ?? {}, clock.now());
     await rows.insert(grant);
+    this.#isOver(grant);
     this.#emit(grant, "granted");
     return grant;
   }
@@ -128,6 +131,7 @@ export class Grants {
     };
     const extended = await rows.change(id, change, { change: "extended", by });
     if (!extended) throw hasEnded(id);
+    this.#isOver(extended);
     this.#emit(extended, "extended");
     return extended;
   }
@@ -147,8 +151,10 @@ export class Grants {
     await this.#require(id);
     if (!(await this.#options.calls.giveBackCharge(callId, id)))
       throw badGrant(`No call "${callId}" that has ended has taken anything from grant "${id}"`);
-    const grant = await this.#options.rows.change(id, () => ({}), { change: "given_back", by });
-    return grant ?? this.#require(id);
+    const changed = await this.#options.rows.change(id, () => ({}), { change: "given_back", by });
+    const grant = changed ?? (await this.#require(id));
+    this.#emit(grant, "given_back");
+    return grant;
   }
 
   /** Removes a rule from the grants of a session, or replaces it; false if none has it. */
@@ -229,8 +235,33 @@ export class Grants {
     const key = `${id} ${until}`;
     const now = clock.monotonic();
     let deadline = this.#deadlines.get(key);
-    if (deadline === undefined) this.#deadlines.set(key, (deadline = now + until - clock.now()));
+    if (deadline === undefined) {
+      this.#deadlines.set(key, (deadline = now + until - clock.now()));
+      this.#wake(deadline);
+    }
     return deadline <= now || isOver(grant, clock.now());
+  }
+
+  /** The end of a grant is an event, also if no call looks at it. */
+  #wake(at: number): void {
+    const { clock } = this.#options;
+    if (this.#next && this.#next.at <= at) return;
+    this.#next?.timer.cancel();
+    const timer = clock.after(Math.max(1, at - clock.monotonic()), () => {
+      this.#next = undefined;
+      void this.#endOver();
+    });
+    timer.setRef(false);
+    this.#next = { at, timer };
+  }
+
+  async #endOver(): Promise<void> {
+    // A store that cannot be read, or is closed by now: the end is noticed when the grant is read again.
+    const open = await this.list({ isOpen: true }).catch(() => []);
+    for (const { id, until } of open) {
+      const deadline = this.#deadlines.get(`${id} ${until}`);
+      if (deadline !== undefined) this.#wake(deadline);
+    }
   }
 
   /** Its end is stored when it is first seen, so that setting the clock back does not revive it. */
