@@ -71,6 +71,7 @@ export interface CallStore {
   watch?(listener: () => void): () => void;
   /** Background calls. */
   readonly jobs: JobRows;
+  /** What people allowed beyond one call. */
   readonly grants: GrantRows;
   /** Calls the listener after each change that is made through this object. */
   onChange(listener: (id: string) => void): void;

@@ -80,7 +80,10 @@ export const SECTIONS: readonly { title: string; commands: Readonly<Record<strin
     },
   },
   { title: "Policy", commands: { policy: "Permission rules", config: "Settings, and where each comes from" } },
-  { title: "Connections", commands: { mcp: "MCP servers and clients", token: "Tokens for programs" } },
+  {
+    title: "Connections",
+    commands: { mcp: "MCP servers and clients", hook: "Judge the calls of other agents", token: "Tokens for programs" },
+  },
   {
     title: "Store",
     commands: {

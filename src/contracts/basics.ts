@@ -1,5 +1,6 @@
 /** Schemas of the data types in `core/` that several resources use. `contracts.types.ts` checks that both are equal. */
 import { z } from "zod";
+import { UNVOUCHED_KINDS } from "../core/provenance-words.ts";
 import { named } from "./contract.ts";
 
 export const Name = z.string().min(1).max(256);
@@ -135,19 +136,7 @@ export const Verdict = named(
           /** The path of the argument; empty for the call itself. */
           argument: z.string(),
           value: z.string(),
-          authority: z.enum([
-            "destination",
-            "target",
-            "privilege",
-            "code",
-            "content",
-            "amount",
-            "other",
-            "none",
-            "link",
-            "private",
-            "call",
-          ]),
+          authority: z.enum(UNVOUCHED_KINDS),
           /** `text`: in a text of others. `unnamed`: in the user's data, but not named. `nowhere`: in no text that was read. */
           origin: z.enum(["text", "unnamed", "nowhere"]),
           /** Where it first appeared. */

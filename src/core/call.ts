@@ -2,6 +2,7 @@ import { keysOf, unknownKey } from "./options.ts";
 import type { RiskLevel } from "./call-summary.ts";
 import { toolError, type ToolError } from "./error.ts";
 import type { Update } from "./events.ts";
+import type { UNVOUCHED_KINDS } from "./provenance-words.ts";
 import type { UserAnswer } from "./questions/user-question.ts";
 import type { ToolResult } from "./result.ts";
 import type { AnyTool, Tool } from "./tool.ts";
@@ -66,18 +67,7 @@ export interface UnvouchedValue {
   /** The value, or the start of a long one. */
   value: string;
   /** What it decides. */
-  authority:
-    | "destination"
-    | "target"
-    | "privilege"
-    | "code"
-    | "content"
-    | "amount"
-    | "other"
-    | "none"
-    | "link"
-    | "private"
-    | "call";
+  authority: (typeof UNVOUCHED_KINDS)[number];
   /** `text`: it stands in a text of others. `unnamed`: it is in the user's data or a service's, but the user did not name it. `nowhere`: no text that was read has it. */
   origin: "text" | "unnamed" | "nowhere";
   /** Where it first appeared. */
@@ -381,6 +371,8 @@ export interface Call {
   readonly answered: boolean;
   /** Of a call that may change something: computed when it is read first. */
   readonly risk: RiskLevel | undefined;
+  /** What the record keeps, so that another policy can judge the call again. `hidden`: the input without secrets. */
+  digest(hidden: unknown): object | undefined;
   /** Whether a tool object was called, not a name. */
   readonly isDirect: boolean;
   /** Whether the tool's code was started: before that, nothing has happened. */

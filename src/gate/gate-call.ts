@@ -18,6 +18,7 @@ import type { ToolResult } from "../core/result.ts";
 import { type AnyTool, isTool } from "../core/tool.ts";
 import type { RiskLevel } from "../core/call-summary.ts";
 import type { CallPlan } from "./call-plan.ts";
+import { digestOf } from "./permit/history/call-digest.ts";
 import { type RunContext, type RunHost, stopTool } from "./run.ts";
 import { summarizeCall } from "./summarize-call.ts";
 import { cancelledBy } from "./stopped-call.ts";
@@ -150,6 +151,10 @@ export class GateCall implements Call {
   /** Only for the executor: middleware must not set what lets a call pass. */
   static attach(call: GateCall, binding: CallBinding): void {
     call.#binding = binding;
+  }
+
+  digest(hidden: unknown): object | undefined {
+    return digestOf(this, hidden);
   }
 
   get risk(): RiskLevel | undefined {

@@ -37,12 +37,15 @@ describe("always", () => {
     ["ap-015", "/bin/bash -lc 'whoami'", "/bin/bash -lc 'rm x'"],
     ["ap-015", "/bin/zsh -lc 'touch a'", "/bin/zsh -lc 'rm a'"],
     ["ap-015", "env FOO=1 bash -c 'touch a'", "env FOO=1 bash -c 'rm a'"],
-    ["ap-017", "bash scripts/a.sh", "bash -s scripts/a.sh"],
+    ["ap-017", "bash scripts/a.sh", "bash -s scripts/a.sh < scripts/b.sh"],
     ["ap-017", "bash scripts/a.sh", "bash -c 'rm a'"],
   ])("%s: of %j does not cover %j", async (_id, first, then) => {
     const { exec, approve, approvals, folder } = await start();
     mkdirSync(join(folder, "scripts"));
-    writeFileSync(join(folder, "scripts/a.sh"), "true\n");
+    writeFileSync(join(folder, "scripts/a.sh"), "touch made\n");
+    writeFileSync(join(folder, "scripts/b.sh"), "rm a\n");
+    // A command without effects asks nobody.
+    for (const name of ["a", "x"]) writeFileSync(join(folder, name), "");
     const requested = await exec(first);
     // What is allowed without asking, or offers nothing to save, covers nothing.
     if (requested.status === "pending") {
@@ -53,7 +56,8 @@ describe("always", () => {
   });
 
   test("of a plain command covers it from then on, and no other", async () => {
-    const { exec, approve, approvals, ruleSet } = await start();
+    const { exec, approve, approvals, ruleSet, folder } = await start();
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ scripts: { build: "echo built > built.txt" } }));
     const requested = idOf(await exec("npm run build"));
     const { suggestedRules } = (await approvals.get(requested))!;
     expect(suggestedRules).toHaveLength(1);

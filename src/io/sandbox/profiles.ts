@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isInside, isSecretName } from "../files/path-policy.ts";
+import { isInside, isSecretName, type PathPolicy } from "../files/path-policy.ts";
 import { SYSTEM_SECRETS } from "../files/secret-paths.ts";
 import { ACCESS, type ClosedPaths, type PathRule, splitAround } from "./landlock.ts";
 
@@ -203,6 +203,23 @@ export function repositoryTop(folder: string): string | undefined {
   }
 }
 
+/** What git keeps of a repository, by its `.git` folder: the contents of all files that it ever had. */
+export function objectFolders(repository: string): string[] {
+  return ["objects", "lfs", "modules"].map((name) => join(repository, name)).filter(exists);
+}
+
+/** Differs when something was added: every new object changes a folder, and the index gives names to objects that exist. */
+export function stateOfObjects(repository: string): string {
+  const objects = join(repository, "objects");
+  const folders = readdirSync(objects).map((name) => join(objects, name));
+  return [objects, ...folders, join(repository, "index"), join(repository, "modules")]
+    .map((path) => {
+      const info = lstatSync(path, { throwIfNoEntry: false });
+      return info ? `${info.ctimeMs} ${info.size}` : "";
+    })
+    .join("\0");
+}
+
 /** Existing paths, without those inside another one. */
 export function outermost(paths: readonly string[]): string[] {
   const existing = new Set(paths.filter(exists));
@@ -223,4 +240,23 @@ export function exists(path: string): boolean {
 
 export function isFolder(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** What every layer of the policy allows. If that is the whole system, it is the workspace. */
+export function roots({ layers, workspace }: PathPolicy, kind: "readable" | "writable" = "readable"): string[] {
+  const admitting = layers.map((layer) =>
+    layer.filter(({ writable }) => kind === "readable" || writable).map(({ path }) => path),
+  );
+  const admitted = admitting
+    .flat()
+    .filter((path) => admitting.every((layer) => layer.some((root) => isInside(path, root))));
+  const readOnly = layers.flat().filter(({ writable }) => !writable);
+  const kept = kind === "readable" ? admitted : admitted.filter((path) => !readOnly.some((root) => root.path === path));
+  return [...new Set(kept.map((path) => (path === "/" ? workspace : path)))];
+}
+
+/** Existing read-only roots below one of these paths. */
+export function readOnlyInside(write: readonly string[], { layers }: PathPolicy): string[] {
+  const found = layers.flat().filter(({ path, writable }) => !writable && write.some((root) => isInside(path, root)));
+  return [...new Set(found.map(({ path }) => path))].filter(exists);
 }

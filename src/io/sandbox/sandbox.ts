@@ -30,6 +30,8 @@ import {
   packageCaches,
   pathRules,
   readableSystem,
+  readOnlyInside,
+  roots,
   systemSecrets,
   worktreeRepository,
 } from "./profiles.ts";
@@ -754,25 +756,6 @@ function timesOf(times: string): string {
 
 function hasMounts(engine: Engine): boolean {
   return engine.name === "namespaces" || engine.name === "bubblewrap";
-}
-
-/** What every layer of the policy allows. If that is the whole system, it is the workspace. */
-function roots({ layers, workspace }: PathPolicy, kind: "readable" | "writable" = "readable"): string[] {
-  const admitting = layers.map((layer) =>
-    layer.filter(({ writable }) => kind === "readable" || writable).map(({ path }) => path),
-  );
-  const admitted = admitting
-    .flat()
-    .filter((path) => admitting.every((layer) => layer.some((root) => isInside(path, root))));
-  const readOnly = layers.flat().filter(({ writable }) => !writable);
-  const kept = kind === "readable" ? admitted : admitted.filter((path) => !readOnly.some((root) => root.path === path));
-  return [...new Set(kept.map((path) => (path === "/" ? workspace : path)))];
-}
-
-/** Existing read-only roots below one of these paths. */
-function readOnlyInside(write: readonly string[], { layers }: PathPolicy): string[] {
-  const found = layers.flat().filter(({ path, writable }) => !writable && write.some((root) => isInside(path, root)));
-  return [...new Set(found.map(({ path }) => path))].filter(exists);
 }
 
 function checkNetwork(

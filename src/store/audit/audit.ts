@@ -5,7 +5,6 @@ import { definitionHash } from "../../core/definition.ts";
 import { type RedactLimits, redactSecrets, secretNames } from "../../core/secrets/mask-secrets.ts";
 import { hideAnswers, type ToolResult } from "../../core/result.ts";
 import type { MaybePromise } from "../../core/stage.ts";
-import { digestOf } from "../../gate/permit/history/call-digest.ts";
 import type {
   AuditCounts,
   AuditEntry,
@@ -458,7 +457,7 @@ function hasKeys(value: object): boolean {
 function describeWhole(call: Call, redact: Redact): Record<string, unknown> {
   const input = redact(call.accepted ?? call.input);
   const isInput = call.accepted === undefined || call.accepted === call.input;
-  const digest = digestOf(call, isInput ? input : redact(call.input));
+  const digest = call.digest(isInput ? input : redact(call.input));
   return { ...classData(call), ...toolData(call, redact), input, ...verdictData(call, redact), digest };
 }
 

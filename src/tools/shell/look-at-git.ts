@@ -1,8 +1,7 @@
-import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { checkPath, type PathPolicy } from "../../io/files/path-policy.ts";
 import type { Sandbox } from "../../io/sandbox/sandbox.ts";
-import { repositoryTop } from "../../io/sandbox/profiles.ts";
+import { exists, repositoryTop, stateOfObjects } from "../../io/sandbox/profiles.ts";
 import { type GitUse, HARDENED_GIT_ENV, hardenedStart, TAKES_EXCLUSIONS } from "../../io/shell/read-only-git.ts";
 import type { RebuiltWord } from "../../io/shell/rebuilt-word.ts";
 import { startProcess } from "../../io/shell/run-process.ts";
@@ -235,7 +234,7 @@ const knownHistories = new WeakMap<PathPolicy, Map<string, { state: string; hold
 export function holdsSecrets(repository: string, context: LookContext): Promise<boolean> {
   const known = knownHistories.get(context.policy) ?? new Map<string, { state: string; holds: Promise<boolean> }>();
   knownHistories.set(context.policy, known);
-  const state = stateOf(repository);
+  const state = stateOfObjects(repository);
   const last = known.get(repository);
   if (last?.state === state) return last.holds;
   const holds = searchHistory(repository, context).catch(() => true);
@@ -243,21 +242,9 @@ export function holdsSecrets(repository: string, context: LookContext): Promise<
   return holds;
 }
 
-/** Every new object changes a folder. The index gives names to objects that exist. */
-function stateOf(repository: string): string {
-  const objects = join(repository, "objects");
-  const folders = readdirSync(objects).map((name) => join(objects, name));
-  return [objects, ...folders, join(repository, "index"), join(repository, "modules")]
-    .map((path) => {
-      const info = lstatSync(path, { throwIfNoEntry: false });
-      return info ? `${info.ctimeMs} ${info.size}` : "";
-    })
-    .join("\0");
-}
-
 async function searchHistory(repository: string, context: LookContext): Promise<boolean> {
   // The names of submodules begin elsewhere.
-  if (existsSync(join(repository, "modules"))) return true;
+  if (exists(join(repository, "modules"))) return true;
   const top = dirname(repository);
   const isDenied = (path: string): boolean =>
     path !== "" && checkPath(context.policy, join(top, path), "read") !== null;

@@ -1,5 +1,4 @@
 import { createHash, randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Caller } from "../../core/call.ts";
@@ -15,6 +14,7 @@ import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { applyEffects, changedSince } from "../../io/sandbox/apply-effects.ts";
 import { type Effect, UnrecordableEffect } from "../../io/sandbox/effects.ts";
 import { PreviewStore, type RecordedRun } from "../../io/sandbox/preview-store.ts";
+import { objectFolders } from "../../io/sandbox/profiles.ts";
 import type { CommandView, Sandbox } from "../../io/sandbox/sandbox.ts";
 import type { Refusal } from "../../io/sandbox/refusals.ts";
 import type { HiddenUse, ViewEffects } from "../../io/sandbox/view.ts";
@@ -398,12 +398,6 @@ const MAX_NAMED = 5;
 function listed(names: readonly string[]): string {
   const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
   return names.slice(0, MAX_NAMED).join(", ") + more;
-}
-
-/** What git keeps of a repository: the contents of all files that it ever had. */
-function objectFolders(repository: string): string[] {
-  const modules = join(repository, "modules");
-  return [join(repository, "objects"), join(repository, "lfs"), modules].filter((path) => existsSync(path));
 }
 
 interface HistoryUse {

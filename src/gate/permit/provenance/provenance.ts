@@ -3,6 +3,7 @@ import { type Call, type Caller, note, toolOf, type UnvouchedValue, type Verdict
 import { textOf } from "../../../core/content.ts";
 import { errorMessage } from "../../../core/error.ts";
 import { reasonText } from "../../../core/localized-text.ts";
+import type { ProvenanceMode } from "../../../core/provenance-words.ts";
 import type { ToolResult } from "../../../core/result.ts";
 import type { MaybePromise, Stage } from "../../../core/stage.ts";
 import type { AnyTool, TaintLabel } from "../../../core/tool.ts";
@@ -10,7 +11,7 @@ import { isObject } from "../../../schema/json-schema.ts";
 import { familyOf } from "../policy-layers.ts";
 import { createTaint, hasEntered, labelsOfCall, type SupposedCall, type Taint, type TaintStore } from "../taint.ts";
 import { appliesTo } from "../tool-policy.ts";
-import { type ProvenanceMode, type RoleCorrections, rolesOf } from "./roles.ts";
+import { type RoleCorrections, rolesOf } from "./roles.ts";
 import {
   type JudgedTool,
   type Judgement,
@@ -25,6 +26,7 @@ export interface ToolLabels extends RoleCorrections {
   labels?: readonly TaintLabel[];
 }
 
+/** How strictly calls are judged by who chose their values. */
 export interface ProvenanceSettings {
   /** Default: "note". */
   mode?: ProvenanceMode;
@@ -32,6 +34,7 @@ export interface ProvenanceSettings {
   tools?: Readonly<Record<string, ToolLabels>>;
 }
 
+/** The settings, and where the state of sessions is kept. */
 export interface ProvenanceOptions extends ProvenanceSettings {
   /** Who said what, by session. Default: in memory. */
   store?: ProvenanceStore;
@@ -57,6 +60,7 @@ interface ProvenanceParts {
 
 /** Where the values of a session's calls come from: who said them, and what the session has read. */
 export interface Provenance {
+  /** Which labelled content sessions have seen. */
   readonly taint: Taint;
   /** Reads the user's messages that come with a call, and the results. */
   readonly stage: Stage;
@@ -74,6 +78,7 @@ export interface Provenance {
   share(from: string, to: string): Promise<void>;
   /** The roles of a tool's arguments and fields, with the user's corrections. */
   rolesOf(tool: AnyTool): ReturnType<typeof rolesOf>;
+  /** The active settings. */
   readonly settings: Required<ProvenanceSettings>;
   /** Other settings, from the next call on. */
   configure(settings: ProvenanceSettings): void;

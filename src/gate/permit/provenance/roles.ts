@@ -1,22 +1,9 @@
 import type { AnyTool } from "../../../core/tool.ts";
+import { type Authority, AUTHORITIES, FIELD_TRUSTS, type FieldTrust } from "../../../core/provenance-words.ts";
 import { isObject, type JsonSchema } from "../../../schema/json-schema.ts";
 
-/**
- * What an argument of a call decides. `destination`: where something goes, or who gets it. `target`: the existing thing that
- * is changed. `privilege`: a right or a credential. `code`: what is executed. `content`: free text. `amount`: how much.
- */
-export type Authority = (typeof AUTHORITIES)[number];
-export const AUTHORITIES = ["destination", "target", "privilege", "code", "content", "amount"] as const;
 /** `other`: a text of no known kind. `none`: a number, a date, a switch. */
 export type ArgumentRole = Authority | "other" | "none";
-
-/** Who made a field of a result: the service (`service`), the user (`own`), or somebody else (`others`). */
-export type FieldTrust = (typeof FIELD_TRUSTS)[number];
-export const FIELD_TRUSTS = ["service", "own", "others"] as const;
-
-/** `off`: only the labels of tools count. `note`: results say what would have asked. `strict`: the user must have named each value. */
-export type ProvenanceMode = (typeof PROVENANCE_MODES)[number];
-export const PROVENANCE_MODES = ["off", "note", "ask", "strict"] as const;
 
 /** Corrections of a user for tools that match. */
 export interface RoleCorrections {
