@@ -224,9 +224,13 @@ export function toMicros(value: unknown): number | undefined {
 
 const MICROS = 1_000_000;
 
+export function fromMicros(micros: number): number {
+  return micros / MICROS;
+}
+
 /** Millionths as people write the amount. */
-export function showAmount(micros: number): string {
-  return String(micros / MICROS);
+function showAmount(micros: number): string {
+  return String(fromMicros(micros));
 }
 
 /** What a call of the tool would take, as the tool names it. */

@@ -52,6 +52,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     deny: "Deny a call with a reason, or dismiss a question",
     watch: "Answer approvals as they arrive",
   }),
+  ...group("grants", () => import("./commands/grants.ts"), {
+    list: "List what you allowed beyond one call, and what is left of it",
+    show: "Show one grant",
+    extend: "Give a grant more time, uses or money",
+    revoke: "End grants at once",
+    refund: "Give back what a call took, if it did nothing",
+  }),
   single("parse", "Show the calls in a model's text, and what would happen to them", async () => {
     return (await import("./commands/parse.ts")).parse;
   }),

@@ -61,7 +61,7 @@ export const SECTIONS: readonly { title: string; commands: Readonly<Record<strin
       artifacts: "Documents with versions",
     },
   },
-  { title: "Approve", commands: { approvals: "Waiting calls" } },
+  { title: "Approve", commands: { approvals: "Waiting calls", grants: "What you allowed" } },
   {
     title: "Tools",
     commands: {

@@ -14,6 +14,7 @@ import { channels } from "./channels.ts";
 import { configuration } from "./configuration.ts";
 import type { Client, Handlers } from "./contract.ts";
 import { events } from "./events.ts";
+import { grants } from "./grants.ts";
 import { jobs } from "./jobs.ts";
 import { mcp } from "./mcp.ts";
 import { playground } from "./playground.ts";
@@ -36,6 +37,7 @@ export const contracts = {
   tools,
   calls,
   approvals,
+  grants,
   policy,
   playground,
   audit,
@@ -75,6 +77,7 @@ export type * from "./configuration.ts";
 export type * from "./contract.ts";
 export type * from "./errors.ts";
 export type * from "./events.ts";
+export type * from "./grants.ts";
 export type * from "./identity.ts";
 export type * from "./jobs.ts";
 export type * from "./mcp.ts";

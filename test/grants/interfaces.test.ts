@@ -1,0 +1,86 @@
+// Grants over HTTP and at the command line.
+import { expect, test } from "vitest";
+import { createTool } from "haft";
+import { z } from "zod";
+import { openHostCli } from "../cli/open-host-cli.ts";
+import { openCheckedClient } from "../http/checked-client.ts";
+import { openTestServer } from "../http/open-server.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
+
+const pay = createTool({
+  name: "pay",
+  description: "Pays",
+  kind: "execute",
+  inputSchema: z.object({ amount: z.number() }),
+  amount: { parameter: "amount", unit: "EUR" },
+  execute: ({ amount }) => {
+    if (amount === 13) throw new Error("declined");
+    return "paid";
+  },
+});
+const GRANT = { rules: ["pay"], why: "invoices of March", by: "bob" } as const;
+
+test("haft grants lists what is left, extends within the caps, refunds and revokes", async () => {
+  const { haft, host } = await openHostCli(temporaryFolder("haft-grants-"), { tools: [pay] });
+  const { grants } = host.haft.policy;
+  expect(await haft("grants", "list")).toMatchObject({ code: 0, stderr: expect.stringContaining("No grant is open") });
+  const holder = { session: "s\u001b[31m", user: null };
+  const { id } = await grants.give({ ...GRANT, holder, minutes: 30, maxUses: 3, budget: { unit: "EUR", max: 100 } });
+  const call = (amount: number, callId: string) =>
+    host.haft.execute("pay", { amount }, { id: callId, caller: { session: "s\u001b[31m" } });
+  expect(await call(12.5, "c1")).toMatchObject({ status: "completed" });
+  expect(await call(13, "c2")).toMatchObject({ status: "failed" });
+  const listed = await haft("grants", "list");
+  expect(listed.stdout).toContain("1 of 3 calls, 74.5 of 100 EUR, 30 min");
+  expect(listed.stdout).not.toContain("\u001b[31m");
+  expect((await haft("grants", "show", id)).stdout).toMatch(/why +invoices of March[^]*by bob/);
+  expect((await haft("grants", "refund", id, "c2")).stdout).toContain("2 of 3 calls, 87.5 of 100 EUR");
+  expect(await haft("grants", "refund", id, "c2")).toMatchObject({ code: 1 });
+  expect((await haft("grants", "extend", id, "--uses", "5", "--for", "2h", "--budget", "50 EUR")).stdout).toContain(
+    "4 of 5 calls, 37.5 of 50 EUR, 2 h",
+  );
+  expect(await haft("grants", "extend", id, "--for", "60d")).toMatchObject({
+    stderr: expect.stringContaining("more than a grant may have"),
+  });
+  expect(await haft("grants", "extend", id)).toMatchObject({ code: 2 });
+  expect(await haft("grants", "extend", id, "--budget", "lots")).toMatchObject({ code: 2 });
+  const explained = await haft("policy", "explain", "pay", "amount:=1", "--session", "s\u001b[31m");
+  expect(explained.stdout).toContain("ask");
+  expect((await haft("grants", "revoke", id)).stdout).toContain("revoked");
+  expect(await grants.get(id)).toMatchObject({ ended: "revoked", endedBy: "ann" });
+  expect(await haft("grants", "extend", id, "--uses", "9")).toMatchObject({
+    stderr: expect.stringContaining("has ended"),
+  });
+  expect((await haft("grants", "list")).stdout).toBe("");
+  expect((await haft("grants", "list", "--all", "--ids")).stdout).toBe(`${id}\n`);
+  expect(await haft("grants", "show", "grt_none")).toMatchObject({ code: 1 });
+});
+
+test("over HTTP, everybody who reads sees grants, and only who approves changes them", async () => {
+  const api = await openTestServer({ haft: { tools: [pay], grants: { maxUses: 10 } } });
+  const reader = await openCheckedClient(api, "read", "call");
+  const approver = await openCheckedClient(api, "read", "approve");
+  const { id } = await api.haft.policy.grants.give({
+    ...GRANT,
+    holder: {},
+    maxUses: 2,
+    budget: { unit: "EUR", max: 0.3 },
+  });
+  expect(await reader.calls.execute({ tool: "pay", input: { amount: 0.1 }, id: "c1" })).toMatchObject({
+    status: "completed",
+  });
+  expect((await reader.grants.list({})).items).toMatchObject([{ id, usesLeft: 1, spent: 0.1, budgetLeft: 0.2 }]);
+  for (const attempt of [
+    reader.grants.revoke(id),
+    reader.grants.extend(id, { maxUses: 3 }),
+    reader.grants.refund(id, { callId: "c1" }),
+  ])
+    await expect(attempt).rejects.toMatchObject({ status: 403 });
+  await expect(approver.grants.extend(id, { maxUses: 11 })).rejects.toMatchObject({ status: 400 });
+  await expect(approver.grants.extend(id, {})).rejects.toMatchObject({ status: 400 });
+  await expect(approver.grants.get("grt_none")).rejects.toMatchObject({ status: 404 });
+  expect(await approver.grants.extend(id, { maxUses: 10 })).toMatchObject({ usesLeft: 9 });
+  expect(await approver.grants.revoke(id)).toMatchObject({ state: "revoked" });
+  await expect(approver.grants.revoke(id)).rejects.toMatchObject({ status: 409 });
+  expect(await reader.calls.execute({ tool: "pay", input: { amount: 0.1 } })).toMatchObject({ status: "pending" });
+});
