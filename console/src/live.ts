@@ -19,6 +19,7 @@ const STALE_AFTER: { readonly [Type in EventMessage["type"]]?: readonly (keyof A
   job_queued: ["jobs", "schedules", "sessions"],
   permission_requested: ["approvals", "calls", "sessions", "jobs", "schedules"],
   permission_resolved: ["approvals", "calls", "sessions", "jobs", "schedules"],
+  grant_changed: ["grants", "policy"],
   tool_registered: ["tools"],
   tool_unregistered: ["tools"],
   reset: [...AFTER_CALL, "approvals", "tools"],

@@ -274,6 +274,20 @@ describe.skipIf("missing" in found)("the pages of the console", () => {
     expect(console.host.haft.policy.rules.rules()).toEqual([]);
   });
 
+  test("a grant that lasts shows what is left, and ends at once", async () => {
+    const { grants } = console.host.haft.policy;
+    const draft = { holder: { session: "review" }, rules: ["Edit(notes/**)"], why: "clean up the notes" };
+    const { id } = await grants.give({ ...draft, minutes: 90, maxUses: 4 });
+    await go("/policy");
+    const row = page.getByRole("region", { name: "Grants that last" }).getByRole("listitem");
+    await expectShown(row.getByText("4 of 4 calls left"));
+    await expectShown(row.getByText(/1 h 2\d min left/));
+    await row.getByRole("button", { name: "End now" }).click();
+    await row.getByRole("button", { name: "Really end it?" }).click();
+    await row.waitFor({ state: "detached" });
+    expect(await grants.get(id)).toMatchObject({ ended: "revoked", endedBy: "owner" });
+  });
+
   test("explains a past call, and tries a rule on the whole history", async () => {
     const { callId } = await console.host.haft.execute("list_files", {}, { caller: { user: "owner" } });
     await go(`/policy?call=${callId}`);

@@ -8,6 +8,7 @@ const words = defineWords({
   waits: (time: string) => [`caller waits ${time}`, `调用者还等待 ${time}`],
   over: ["expired", "已过期"],
   stopped: ["caller no longer waits", "调用者不再等待"],
+  ends: (time: string) => [`Ends at ${time}`, `${time} 结束`],
   until: (time: string) => [`Can be answered until ${time}`, `可在 ${time} 之前回答`],
   waitsUntil: (time: string) => [`The caller waits for the result until ${time}`, `调用者等待结果到 ${time}`],
   hours: (hours: number) => [`${hours} h`, `${hours} 小时`],
@@ -28,16 +29,17 @@ export function TimeLeft({ until }: { until: number }) {
   );
 }
 
-/** How long the question can be answered, or how long its caller waits. The server enforces the same time. */
-export function Countdown({ until, what = "answer" }: { until: number; what?: "answer" | "caller" }) {
+/** How long the question can be answered, its caller waits or a grant lasts. The server enforces the same time. */
+export function Countdown({ until, what = "answer" }: { until: number; what?: "answer" | "caller" | "grant" }) {
   const w = useWords(words);
   const { language } = useLanguage();
   const seconds = useSecondsTo(until);
   const exact = formatDateTime(until, language);
-  const isAnswer = what === "answer";
-  const text = seconds === 0 ? (isAnswer ? w.over : w.stopped) : (isAnswer ? w.left : w.waits)(spell(seconds, w));
+  const isCaller = what === "caller";
+  const text = seconds === 0 ? (isCaller ? w.stopped : w.over) : (isCaller ? w.waits : w.left)(spell(seconds, w));
+  const title = { answer: w.until, caller: w.waitsUntil, grant: w.ends }[what](exact);
   return (
-    <span className={seconds < 60 ? "badge bad" : "badge"} title={(isAnswer ? w.until : w.waitsUntil)(exact)}>
+    <span className={seconds < 60 ? "badge bad" : "badge"} title={title}>
       <Clock size={12} aria-hidden /> {text}
     </span>
   );

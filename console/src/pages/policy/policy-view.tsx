@@ -8,6 +8,7 @@ import { PageFrame } from "../../parts/page-frame.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { useScope } from "../../use-scope.ts";
+import { GrantList } from "./grant-list.tsx";
 import { LintFindings } from "./lint-findings.tsx";
 import { RuleList } from "./rule-list.tsx";
 import { RuleSimulator } from "./rule-simulator.tsx";
@@ -71,6 +72,7 @@ export default function PolicyView() {
             {tab === "rules" ? (
               <>
                 <LintFindings rules={policy.rules} canChange={canChange} />
+                <GrantList canChange={canChange} />
                 <RuleList policy={policy} canChange={canChange} />
               </>
             ) : null}

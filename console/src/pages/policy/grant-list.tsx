@@ -1,0 +1,99 @@
+import { CircleStop } from "lucide-react";
+import { Link } from "wouter";
+import type { GrantInfo } from "../../../../src/contracts/grants.ts";
+import { api, useApi } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { SureButton } from "../../parts/button.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { useAction } from "../../parts/use-action.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+import { Countdown } from "../approvals/countdown.tsx";
+
+const words = defineWords({
+  title: ["Grants that last", "有效的授权"],
+  lead: ["What you allowed beyond one call.", "您在单次调用之外允许的内容。"],
+  uses: (left: number, max: number) => [`${left} of ${max} calls left`, `剩余 ${left} / ${max} 次调用`],
+  budget: (left: number, max: number, unit: string) => [
+    `${left} of ${max} ${unit} left`,
+    `剩余 ${left} / ${max} ${unit}`,
+  ],
+  unknown: (count: number) => [`${count} with an unknown outcome`, `${count} 次结果未知`],
+  anyone: ["anyone", "任何人"],
+  task: (name: string) => [`task ${name}`, `任务 ${name}`],
+  subagents: ["subagents", "子代理"],
+  session: ["session", "会话"],
+  end: ["End now", "立即结束"],
+  sure: ["Really end it?", "确定结束？"],
+});
+
+/** Seldom changed by other processes, and each change here is an event. */
+const LIVE = { everyMs: 10_000 };
+
+/** Nothing is shown while there is nothing to end. */
+export function GrantList({ canChange }: { canChange: boolean }) {
+  const w = useWords(words);
+  const { data } = useApi("grants", "list", [{}], LIVE);
+  const lasting = data?.items.filter(({ state }) => state === "active" || state === "used_up") ?? [];
+  if (lasting.length === 0) return null;
+  return (
+    <Panel title={w.title} isBare>
+      <p className="small muted rule-none">{w.lead}</p>
+      <ul className="plain-list">
+        {lasting.map((grant) => (
+          <GrantRow key={grant.id} grant={grant} canChange={canChange} />
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function GrantRow({ grant, canChange }: { grant: GrantInfo; canChange: boolean }) {
+  const w = useWords(words);
+  const [failure, act] = useAction("grants");
+  const { id, rules, holder, until, maxUses, usesLeft, budget, budgetLeft, unknown, why } = grant;
+  const left = [
+    maxUses === undefined ? undefined : w.uses(usesLeft ?? 0, maxUses),
+    budget && w.budget(budgetLeft ?? 0, budget.max, budget.unit),
+    unknown > 0 ? w.unknown(unknown) : undefined,
+  ].filter((text) => text !== undefined);
+  const who = [
+    holder.user ?? undefined,
+    holder.agent ?? undefined,
+    holder.task === undefined ? undefined : w.task(holder.task),
+    holder.depth ? w.subagents : undefined,
+  ].filter((name) => name !== undefined);
+  const { session } = holder;
+  return (
+    <li className="list-row grant-row" aria-label={rules.join(", ")}>
+      <code className="rule-text">
+        {rules.map((rule) => (
+          <div key={rule}>
+            <VisibleText text={rule} />
+          </div>
+        ))}
+      </code>
+      <span className="small muted">
+        <VisibleText text={[who.join(" · ") || w.anyone, why, ...left].join(" · ")} />
+        {session ? (
+          <>
+            {" "}
+            · {w.session} <Link href={`/sessions/${encodeURIComponent(session)}`}>{session}</Link>
+          </>
+        ) : null}
+      </span>
+      <span className="row rule-actions">
+        {until === undefined ? null : <Countdown until={until} what="grant" />}
+        {canChange ? (
+          <SureButton
+            look="small danger"
+            icon={CircleStop}
+            text={w.end}
+            sure={w.sure}
+            onSure={() => act(api.grants.revoke(id))}
+          />
+        ) : null}
+      </span>
+      {failure}
+    </li>
+  );
+}
