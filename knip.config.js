@@ -25,6 +25,7 @@ export default {
         "console/vite.config.ts",
         "src/**/*.types.ts",
         "console/src/parts/no-validator.ts",
+        "console/src/parts/no-schemas.ts",
         "src/cli/ask-at-terminal.fixture.ts",
         "test/adoption/start-runs.ts",
         "test/approvals/asked-process.ts",

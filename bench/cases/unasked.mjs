@@ -168,7 +168,7 @@ function pictureOf(folder) {
   return readdirSync(folder, { recursive: true })
     .map((path) => {
       const info = lstatSync(join(folder, path));
-      return `${path} ${info.mode} ${info.size} ${info.isFile() ? info.mtimeMs : ""}`;
+      return `${path} ${info.mode} ${info.size} ${info.isFile() ? String(info.mtimeMs) : ""}`;
     })
     .sort()
     .join("\n");

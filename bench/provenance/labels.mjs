@@ -53,8 +53,8 @@ export function labelsOf({ name, description = "" }, setting) {
 const DESTINATION = /(^|_)(to|recipients?|cc|bcc|emails?|participants?|users?|channel|url|iban)$/i;
 
 /** The addresses among the arguments: where something goes. */
-export function argumentsOf(schema, args, name = "") {
+export function addressesOf(args, name = "") {
   if (typeof args === "string") return DESTINATION.test(name) ? [args] : [];
-  if (Array.isArray(args)) return args.flatMap((one) => argumentsOf(schema, one, name));
-  return Object.entries(args ?? {}).flatMap(([key, one]) => argumentsOf(schema, one, key));
+  if (Array.isArray(args)) return args.flatMap((one) => addressesOf(one, name));
+  return Object.entries(args ?? {}).flatMap(([key, one]) => addressesOf(one, key));
 }

@@ -172,7 +172,7 @@ test("comments of Haft's own file stay, and other settings of the same name are 
   expect(replaced.changes.find(({ file }) => file.endsWith("haft.config.yml"))!.after).toMatch(
     /# Mine\nmcpServers:\n[^]*https:\/\/two/,
   );
-  await expect(take("cursor")).rejects.toThrow();
+  await expect(take("cursor")).rejects.toThrow("other settings for");
   expect(read("work/haft.config.yml")).toContain("command: mine");
   await giveBack("cursor");
 });

@@ -72,7 +72,7 @@ test("refuses what is no rule, and bounds beyond the caps, instead of less than 
   await expect(grants.give({ ...draft, maxUses: 1.5 })).rejects.toThrow("not a number of uses");
   await expect(grants.give({ ...draft, budget: { unit: "EUR", max: 50.01 } })).rejects.toThrow("at most 50");
   for (const minutes of [0, -1, Number.NaN, Infinity])
-    await expect(grants.give({ ...draft, minutes })).rejects.toThrow();
+    await expect(grants.give({ ...draft, minutes })).rejects.toThrow("minutes is no bound");
   for (const unit of ["", "__proto__ x", "E\nR"])
     await expect(grants.give({ ...draft, budget: { unit, max: 1 } })).rejects.toThrow("unit");
   const given = await grants.give({ ...draft, maxUses: 5 });

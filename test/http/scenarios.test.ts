@@ -197,7 +197,7 @@ describe("a session of the console", () => {
     expect((await rotate(old)).status).toBe(403);
     await api.haft.clock.advance(1_800_000);
     const [first, second] = await Promise.all([rotate(admin), rotate(admin)]);
-    expect([first.status, second.status].toSorted()).toEqual([201, 404]);
+    expect(new Set([first.status, second.status])).toEqual(new Set([201, 404]));
     const rotated = first.status === 201 ? first.json : second.json;
     expect(rotated).toMatchObject({ name: "ci", scopes: ["read"], expiresAt: api.haft.clock.now() + 3_600_000 });
     const { token: fresh } = rotated as { token: string };

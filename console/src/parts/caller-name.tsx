@@ -25,7 +25,7 @@ export function useScheduleNames(): ReadonlyMap<string, string> {
 }
 
 /** The schedule that made the call: its runs are numbered. */
-export function scheduleOf({ callId, caller: { task } }: Called): string | undefined {
+function scheduleOf({ callId, caller: { task } }: Called): string | undefined {
   return task !== undefined && callId.startsWith(`${task}.`) ? task : undefined;
 }
 

@@ -56,7 +56,7 @@ export function lockedTools(definitions: readonly string[]): LockedTool[] {
 }
 
 /** Entries whose text was changed by hand: their hash does not stand for it. */
-export function editedTools({ servers }: DefinitionLock): LockFinding[] {
+function editedTools({ servers }: DefinitionLock): LockFinding[] {
   return servers.flatMap(({ name: server, tools }) =>
     tools
       .filter(({ hash, name, definition }) => hash !== hashOfDefinition(definition) || definition["name"] !== name)

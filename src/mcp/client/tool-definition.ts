@@ -41,7 +41,7 @@ export function normalDefinition(value: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-export function hashOf(text: string): string {
+function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 

@@ -260,7 +260,7 @@ async function searchHistory(repository: string, context: LookContext): Promise<
   if (`${changed}\0${indexed}`.split("\0").some((path) => isDenied(path.replace(/^\n/, "")))) return true;
   const found = new Set<string>();
   for (const line of named.split("\n")) {
-    const [object = "", path = ""] = splitOnce(line);
+    const [object, path] = splitOnce(line);
     if (isDenied(path)) return true;
     found.add(object);
   }

@@ -15,7 +15,7 @@ export function describeProvenanceStore(name: string, open: () => Promise<Proven
 
     test("stores one entry at a place", async () => {
       const store = await open();
-      const added = await Promise.all(["x", "y", "z"].map((entry) => store.add("a", 1, entry)));
+      const added = await Promise.all(["x", "y", "z"].map(async (entry) => store.add("a", 1, entry)));
       expect(added.filter((isAdded) => isAdded)).toHaveLength(1);
       expect(await store.after("a", 0)).toHaveLength(1);
     });

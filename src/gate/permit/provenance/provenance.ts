@@ -141,8 +141,9 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
       const quotation = { type: "result", callId: "", toolName: "quotation", isText: true } as const;
       await append(session, () => quotation);
     },
-    addSystemText: async (caller, text) =>
-      void (await append(requireSession(caller), (state) => state.messageEntry(text, { isSystem: true }))),
+    async addSystemText(caller, text) {
+      await append(requireSession(caller), (state) => state.messageEntry(text, { isSystem: true }));
+    },
     knowsUser(caller) {
       const session = sessionOf(caller);
       if (session === undefined) return false;

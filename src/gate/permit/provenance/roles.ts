@@ -41,7 +41,7 @@ const DESTINATION_FORMATS = new Set(
 const DESTINATION_TEXT = /\b(iban|e-?mail address|recipient|url|web ?hook|phone number|bank account)\b/i;
 
 /** The role of one argument: as its schema says, else by its format and the words of its name. */
-export function roleOf(name: string, schema: JsonSchema): ArgumentRole {
+function roleOf(name: string, schema: JsonSchema): ArgumentRole {
   const given = schema["x-haft-authority"];
   if (AUTHORITIES.includes(given as Authority)) return given as Authority;
   const { format, description } = schema;
