@@ -112,6 +112,9 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "preview.script": "脚本 {path}：{digest}",
   "preview.variable": "环境变量 {name}={value}",
   "preview.ran": "已在工作区的副本中运行，没有网络：退出码 {exitCode}。批准后应用 {changes}；命令不会再次运行。",
+  "preview.tried":
+    "已在工作区的副本中试运行，没有网络：退出码 {exitCode}，{changes}。代理会再次运行它，可能改变更多内容。",
+  "preview.usesDenied": "它试图使用 {paths}，有规则拒绝这些路径。副本中看不到它们，代理运行时则不然。",
   "preview.guarded": "{text}",
   "preview.usedDenied": "它尝试使用 {paths}，但规则禁止访问：它什么也没有看到，批准后也看不到。",
   "preview.temporaryFiles": "/tmp 中的临时文件：{count} 个。",

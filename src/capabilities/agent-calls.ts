@@ -112,6 +112,8 @@ async function permissionOf(
 ): Promise<ToolPermission> {
   const own = await tool.permission(input, context);
   if (own !== ToolPermission.AUTO) return ToolPermission.CONFIRM;
+  // Ours refuses addresses of this machine and of its network when it connects.
+  if (tool.name === "web_fetch" && !isPublicName(input["url"])) return ToolPermission.CONFIRM;
   if (tool.name === "exec") return onlyReads(input, workspace) ? ToolPermission.AUTO : ToolPermission.CONFIRM;
   // Our searches leave secrets out, and the agent's may not.
   if (tool.name === "grep" && hasSecrets(workspace)) return ToolPermission.CONFIRM;
@@ -128,6 +130,13 @@ function onlyReads(input: Fields, workspace: Workspace): boolean {
   const { files } = workspace;
   const plan = planReadOnly({ ...input, command }, { files, env: { PATH: process.env["PATH"] ?? "", ...env } });
   return plan !== undefined && (!READS_FOLDERS.test(command) || !hasSecrets(workspace));
+}
+
+function isPublicName(url: unknown): boolean {
+  const address = URL.parse(String(url));
+  if (!address || !/^https?:$/.test(address.protocol) || address.username !== "" || address.port !== "") return false;
+  const name = address.hostname.replace(/\.$/, "");
+  return /\.[a-z][a-z0-9-]+$/i.test(name) && !/\.(?:local|localhost|internal|intranet|lan|home|corp|arpa)$/i.test(name);
 }
 
 const scans = new WeakMap<Workspace, WorkspaceScan>();
@@ -161,7 +170,9 @@ async function previewOf(
     const shown = (await tool.preview?.(input, context)) ?? { title: tool.title, content: [] };
     if (tool.name !== "exec") return shown;
     // What Haft says of its own runs is not true of the agent's.
-    const facts = (shown.facts ?? []).filter(({ key }) => !OF_OUR_RUNS.has(key));
+    const facts = (shown.facts ?? [])
+      .filter(({ key }) => !OF_OUR_RUNS.has(key))
+      .map((fact) => (fact.key in OF_AGENT_RUNS ? localizedText(OF_AGENT_RUNS[fact.key]!, fact.values) : fact));
     return { ...shown, facts: [...facts, localizedText("preview.unconfined")] };
   } catch (error) {
     if (context.signal.aborted) throw error;
@@ -170,8 +181,20 @@ async function previewOf(
   }
 }
 
+/** What is said instead. */
+const OF_AGENT_RUNS: Readonly<Record<string, "preview.tried" | "preview.usesDenied">> = {
+  "preview.ran": "preview.tried",
+  "preview.usedDenied": "preview.usesDenied",
+};
 const OF_OUR_RUNS: ReadonlySet<string> = new Set([
-  ...["preview.look", "preview.confined", "preview.confinedHosts", "preview.outsideSandbox", "preview.unconfined"],
+  ...[
+    "preview.effectsHash",
+    "preview.look",
+    "preview.confined",
+    "preview.confinedHosts",
+    "preview.outsideSandbox",
+    "preview.unconfined",
+  ],
 ]);
 
 async function changeOf(name: string, input: Fields, { files }: Workspace): Promise<Preview | undefined> {
@@ -227,10 +250,12 @@ export class AgentCalls {
   /** By agent, session and call; several if the agent gives its calls no ids. Oldest first. */
   readonly #open = new Map<string, OpenCall[]>();
   #openCount = 0;
-  /** The id of the call whose question is open, by its key: its preview is kept under that id. */
+  /** The id of the call whose question is open, by its key: what a person was shown is kept under that id. */
   readonly #asked = new BoundedMap<string, string>(MAX_OPEN);
   readonly #others = new BoundedMap<string, AnyTool>(MAX_OTHER_TOOLS);
-  readonly #prompts = new BoundedMap<string, string>(MAX_NOTED);
+  /** How often a call ended without a pass: the same call after that is another one. */
+  readonly #rounds = new BoundedMap<string, number>(MAX_OPEN);
+  readonly #prompts = new BoundedMap<string, { texts: readonly string[]; isHeard: boolean }>(MAX_NOTED);
 
   constructor(options: AgentCallsOptions) {
     this.#options = options;
@@ -262,7 +287,7 @@ export class AgentCalls {
         await this.#report(event, caller);
         return passAnswer(agent);
       case "prompt":
-        this.#prompts.set(caller.session, event.text);
+        this.#hear(caller.session, event.text);
         return passAnswer(agent);
       case "idle": {
         const keys = [...this.#open.keys()].filter((key) => key.startsWith(`${caller.session}\n`));
@@ -282,8 +307,9 @@ export class AgentCalls {
     const mapped = this.#map(call);
     const denied = await this.#ask(mapped, { call, caller, until, signal });
     if (denied !== INVALID) return denied;
-    // It has parameters that our tool does not know, so it is another tool.
-    return this.#ask({ tool: this.#other(call.name), input: { ...call.input } }, { call, caller, until, signal });
+    // It has parameters that our tool does not know. Rules that deny our tool by its names hold all the same.
+    const tool = this.#unread(call.name, String(mapped.tool));
+    return this.#ask({ tool, input: { ...call.input } }, { call, caller, until, signal });
   }
 
   async #ask(
@@ -293,11 +319,13 @@ export class AgentCalls {
     const { haft, workspace } = this.#options;
     const gate = runtimeGateOf(haft);
     const fingerprint = digest([caller.agent, caller.session, call.name, call.input, call.cwd ?? ""]);
-    let key = fingerprint;
-    for (let round = 0; round < MAX_ROUNDS; round++) {
+    const next = (round: number): void => void this.#rounds.set(fingerprint, round + 1);
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const round = this.#rounds.get(fingerprint) ?? 0;
+      const key = round === 0 ? fingerprint : `${fingerprint}:${round}`;
       const callId = this.#asked.get(key) ?? `hook_${randomUUID()}`;
       const pass = new Pass();
-      const userMessage = this.#prompts.get(caller.session);
+      const userMessage = this.#heard(caller.session);
       const options: CallOptions = { id: callId, caller, idempotencyKey: key, context: pass, signal, userMessage };
       const result = await gate.execute(tool, input, options);
       if (pass.ticket !== undefined && result.status === "pending" && result.pending.id === pass.ticket) {
@@ -320,7 +348,7 @@ export class AgentCalls {
       const isOld = result.metadata["known"] !== undefined || result.status !== "failed";
       const isOver = result.status === "failed" && ENDED.has(result.error.code);
       if (isOver || (isOld && !isDenied(result))) {
-        key = `${fingerprint}:${randomUUID()}`;
+        next(round);
         continue;
       }
       return reasonOf(result);
@@ -348,12 +376,37 @@ export class AgentCalls {
     if (tool === undefined || registry.get(`${tool}@${VERSION}`)?.isDelegated !== true)
       return { tool: this.#other(call.name), input: { ...call.input } };
     const cwd = call.cwd;
+    if (cwd !== undefined && !isAbsolute(cwd)) throw toolError("invalid_input", "The event has no absolute cwd");
     if (cwd !== undefined && cwd !== this.#options.workspace.folder) {
       if (tool === "exec" || tool === "apply_patch") input["working_directory"] ??= cwd;
-      const { path } = input;
-      if (typeof path === "string" && !isAbsolute(path) && !path.startsWith("~")) input["path"] = join(cwd, path);
+      if (SEARCHES.has(tool) && !PATHS.some((name) => name in input)) input["path"] = cwd;
+      for (const name of PATHS) {
+        const path = input[name];
+        if (typeof path === "string" && !isAbsolute(path) && !path.startsWith("~")) input[name] = join(cwd, path);
+      }
     }
     return { tool: `${tool}@${VERSION}`, input };
+  }
+
+  /** Once for each call that follows: what the user wrote since the last one. */
+  #heard(session: string): readonly string[] | undefined {
+    const prompts = this.#prompts.get(session);
+    if (prompts) prompts.isHeard = true;
+    return prompts?.texts;
+  }
+
+  #hear(session: string, words: string): void {
+    const earlier = this.#prompts.get(session);
+    const texts = earlier && !earlier.isHeard ? [...earlier.texts, words].slice(-MAX_PROMPTS) : [words];
+    this.#prompts.set(session, { texts, isHeard: false });
+  }
+
+  /** A tool of ours, with any input. It asks, and shows the input as it is. */
+  #unread(name: string, own: string): AnyTool {
+    const found = this.#options.haft.tools.registry.get(own);
+    if (!found) return this.#other(name);
+    const { name: ownName, aliases, builtIn, category, tags, origin } = found;
+    return delegatedTool(this.#other(name), { name: ownName, aliases, builtIn, category, tags, origin }, handOut);
   }
 
   /** A tool that only the agent has. It is judged by its name and input, and asks. */
@@ -443,7 +496,15 @@ interface Mapped {
 }
 
 const ALLOWED: Verdict = { decision: "allow", by: "policy", reason: "the agent was allowed to run it" };
-const MAX_ROUNDS = 20;
+/** Of ends before this process, and of answers that came. */
+const MAX_TRIES = 1000;
+const MAX_PROMPTS = 20;
+const SEARCHES: ReadonlySet<string> = new Set(["list_files", "glob", "grep"]);
+/** The agents' names of parameters that are relative to the agent's folder. */
+const PATHS = [
+  ...["path", "file_path", "filePath", "absolute_path", "target_file", "notebook_path", "notebookPath"],
+  ...["working_directory", "dir_path", "directory"],
+];
 const INVALID = "invalid";
 /** Ends of a question after which the same call is another one. */
 const ENDED: ReadonlySet<string> = new Set(["approval_expired", "stale", "cancelled", "unknown_outcome"]);

@@ -1,4 +1,5 @@
 /** Sends an event of an agent to the server of its folder, and starts one if there is none. */
+import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -64,8 +65,9 @@ async function send(
   try {
     await new Promise<void>((resolve, reject) => {
       const socket = connect(place.address, () => {
-        socket.write(`haft-hook 1 ${token} ${agent} ${Math.max(1, Math.floor(limitMs))}\n`);
-        socket.end(event);
+        const bytes = Buffer.from(event);
+        socket.write(`haft-hook 1 ${token} ${agent} ${Math.max(1, Math.floor(limitMs))} ${bytes.length}\n`);
+        socket.write(bytes);
       });
       socket.setTimeout(Math.max(1, limitMs), () => socket.destroy(new Error("Haft did not answer in time.")));
       socket.on("data", (part) => parts.push(part));

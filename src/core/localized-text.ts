@@ -118,6 +118,9 @@ export const TEXTS = {
   "preview.variable": "With {name}={value}",
   "preview.ran":
     "It ran in a copy of the workspace, without network: exit code {exitCode}. Approve to apply {changes}; the command does not run again.",
+  "preview.tried":
+    "It was tried in a copy of the workspace, without network: exit code {exitCode}, {changes}. The agent runs it again, and may change more.",
+  "preview.usesDenied": "It tried to use {paths}, which a rule denies. The copy hid it, the agent does not.",
   "preview.guarded": "{text}",
   "preview.usedDenied": "It tried to use {paths}, which a rule denies: it saw nothing there, also not after approval.",
   "preview.temporaryFiles": "Temporary files in /tmp: {count}.",

@@ -261,7 +261,12 @@ export function passAnswer(agent: AgentName): HookAnswer {
 export function denyAnswer(agent: AgentName, reason: string, text?: string): HookAnswer {
   // Codex lets a call run if the reason is empty.
   const said = reason.trim() || "Haft denies this call.";
-  return PROTOCOLS[agent].deny(said, text === undefined ? undefined : nameOf(agent, text));
+  const name = text === undefined ? undefined : nameOf(agent, text);
+  const { events, deny } = PROTOCOLS[agent];
+  // There is no call to deny, and an agent that may not stop goes on forever.
+  if (name !== undefined && Object.hasOwn(events, name) && events[name] !== "call")
+    return { ...passAnswer(agent), stderr: `${said}\n` };
+  return deny(said, name);
 }
 
 function nameOf(agent: AgentName, text: string): string | undefined {

@@ -9,7 +9,7 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import type { AgentCalls } from "../capabilities/agent-calls.ts";
 import { errorCode, errorMessage } from "../core/error.ts";
-import { denyAnswer, type HookAnswer, isAgentName } from "../models/hook-protocols.ts";
+import { type AgentName, denyAnswer, type HookAnswer, isAgentName } from "../models/hook-protocols.ts";
 
 export const HOOK_SOCKET = "hook.sock";
 export const HOOK_TOKEN = "hook.token";
@@ -18,7 +18,7 @@ export const HOOK_FOLDERS = "hooks";
 
 /** Of an event with its arguments. */
 export const MAX_EVENT_BYTES = 8 * 1024 * 1024;
-const MAX_HEAD = 256;
+const MAX_HEAD = 128;
 const MAX_CONNECTIONS = 64;
 const MAX_LIMIT_MS = 10 * 60_000;
 /** A client sends its event at once. */
@@ -66,7 +66,7 @@ export async function serveHooks({ calls, folder, stateFolder, stateRoot }: Hook
   const token = hookTokenOf(stateFolder);
   let lastEventAt = Date.now();
   const open = new Set<Socket>();
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
+  const server = createServer((socket) => {
     lastEventAt = Date.now();
     open.add(socket);
     socket.once("close", () => open.delete(socket));
@@ -113,44 +113,65 @@ function linkFolder({ folder, stateFolder, stateRoot }: Omit<HookSocketOptions, 
   renameSync(fresh, link);
 }
 
-/** `haft-hook 1 TOKEN AGENT LIMIT_MS`, a line end, and the event up to the end of the stream. */
-const HEAD = /^haft-hook 1 ([0-9a-f]{64}) ([a-z]{1,16}) (\d{1,7})$/;
+/** `haft-hook 1 TOKEN AGENT LIMIT_MS BYTES`, a line end, and the event. The client then waits: if it closes, it is gone. */
+const HEAD = /^haft-hook 1 ([0-9a-f]{64}) ([a-z]{1,16}) (\d{1,7}) (\d{1,8})\n/;
 
 async function answerOne(socket: Socket, { calls, token }: { calls: AgentCalls; token: string }): Promise<void> {
   const gone = new AbortController();
   socket.once("close", () => gone.abort());
   const send = (answer: HookAnswer): void => void socket.end(encodeAnswer(answer));
-  let request: string;
+  let request: HookRequest;
   try {
-    request = await readRequest(socket);
+    request = await readRequest(socket, token);
   } catch (error) {
     return send({ exitCode: 2, stdout: "", stderr: `Haft: ${errorMessage(error)}\n` });
   }
-  const end = request.indexOf("\n");
-  const [, given = "", agent = "", limit = ""] = HEAD.exec(request.slice(0, Math.max(0, end))) ?? [];
-  if (!isSame(given, token) || !isAgentName(agent))
-    return send({ exitCode: 2, stdout: "", stderr: "Haft: the hook has no valid token, so the call is denied.\n" });
-  const body = request.slice(end + 1);
-  const limits = { limitMs: Math.min(Number(limit), MAX_LIMIT_MS), signal: gone.signal };
-  send(await calls.answer(agent, body, limits).catch((error: unknown) => denyAnswer(agent, errorMessage(error), body)));
+  const { agent, event, limitMs, reason } = request;
+  if (reason !== undefined) return send(denyAnswer(agent, reason, event));
+  send(
+    await calls
+      .answer(agent, event, { limitMs: Math.min(limitMs, MAX_LIMIT_MS), signal: gone.signal })
+      .catch((error: unknown) => denyAnswer(agent, errorMessage(error), event)),
+  );
 }
 
-async function readRequest(socket: Socket): Promise<string> {
+interface HookRequest {
+  agent: AgentName;
+  event: string;
+  limitMs: number;
+  /** Why it is denied. */
+  reason?: string;
+}
+
+async function readRequest(socket: Socket, token: string): Promise<HookRequest> {
+  let read = Buffer.alloc(0);
   const parts: Buffer[] = [];
   let bytes = 0;
+  let head: RegExpExecArray | null = null;
   socket.setTimeout(READ_MS, () => socket.destroy(new Error("the event did not arrive in time")));
-  const ended = new Promise<void>((resolve, reject) => {
+  await new Promise<void>((resolve, reject) => {
     socket.on("data", (part: Buffer) => {
+      parts.push(part);
       bytes += part.length;
-      if (bytes > MAX_EVENT_BYTES + MAX_HEAD) reject(new Error("the event is too large, so the call is denied"));
-      else parts.push(part);
+      if (!head) {
+        read = Buffer.concat(parts);
+        head = HEAD.exec(read.toString("latin1", 0, MAX_HEAD));
+        if (!head && bytes < MAX_HEAD) return;
+        if (!head) return reject(new Error("the hook does not speak this protocol, so the call is denied"));
+      }
+      if (!isSame(head[1]!, token) || bytes >= head[0].length + Number(head[4])) resolve();
+      else if (bytes > MAX_EVENT_BYTES + MAX_HEAD) reject(new Error("the event is too large, so the call is denied"));
     });
-    socket.once("end", resolve);
     socket.once("close", () => reject(new Error("the event is not whole")));
   });
-  await ended;
   socket.setTimeout(0);
-  return Buffer.concat(parts).toString("utf8");
+  const [start, given = "", agent = "", limit] = head!;
+  if (!isAgentName(agent)) throw new Error("the agent is not known, so the call is denied");
+  const event = Buffer.concat(parts).toString("utf8", start.length);
+  const known = { agent, event, limitMs: Number(limit) };
+  return isSame(given, token)
+    ? known
+    : { ...known, reason: "Haft: the hook has no valid token, so the call is denied." };
 }
 
 function isSame(given: string, expected: string): boolean {

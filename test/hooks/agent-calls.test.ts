@@ -1,9 +1,10 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type HaftHost, openHaft } from "haft/host";
 import { AgentCalls } from "../../src/capabilities/agent-calls.ts";
-import { AGENT_NAMES, type AgentName } from "../../src/models/hook-protocols.ts";
+import { AGENT_NAMES, type AgentName, denyAnswer } from "../../src/models/hook-protocols.ts";
 import { canConfine } from "../setup/confinement.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { AGENT_RIGS } from "./events.ts";
@@ -70,6 +71,10 @@ describe.each(AGENT_NAMES)("%s", (agent) => {
     const again = await send(agent, event);
     expect(again).toSatisfy(rig.denies);
     expect(approvalIn(again)).not.toBe(id);
+    // A yes passes the second one too, once.
+    await host.haft.approvals.approve(approvalIn(again), { by: "ann" });
+    expect(await send(agent, event)).toSatisfy(rig.passes);
+    expect(await send(agent, event)).toSatisfy(rig.denies);
   });
 
   test("stays denied after a no", async () => {
@@ -110,4 +115,57 @@ describe.each(AGENT_NAMES)("%s", (agent) => {
     const entries = await recorded(`${agent}:${session("orphan")}`);
     expect(entries).toMatchObject([{ kind: "note", data: { action: "agent_report" } }]);
   });
+});
+
+const toolUse = (tool_name: string, tool_input: object, { cwd = folder, session_id = "tools" } = {}) => ({
+  ...{ session_id, cwd, hook_event_name: "PreToolUse", tool_name, tool_input, tool_use_id: randomUUID() },
+});
+
+describe("a call of an agent", () => {
+  const ask = async (...given: Parameters<typeof toolUse>) => {
+    const answer = await send("claude", toolUse(...given));
+    return host.haft.approvals.get(approvalIn(answer)).catch(() => undefined);
+  };
+
+  test("has paths that begin in the agent's folder, not in Haft's", async () => {
+    const cwd = join(folder, "below");
+    mkdirSync(cwd, { recursive: true });
+    writeFileSync(join(cwd, "a.txt"), "one\n");
+    const edit = { file_path: "a.txt", old_string: "one", new_string: "two" };
+    expect((await ask("Edit", edit, { cwd }))?.preview?.title).toBe("Edit " + join(cwd, "a.txt"));
+    const outside = await ask("Glob", { pattern: "*" }, { cwd: dirname(folder) });
+    expect(outside).toMatchObject({ toolName: "glob", state: "pending" });
+    expect((await send("claude", toolUse("Read", { file_path: "a.txt" }, { cwd: "below" }))).stdout).toContain("cwd");
+  });
+
+  test("with an input that our tool cannot read is asked about as that tool, so that its denials hold", async () => {
+    expect(await ask("WebSearch", { later: 1 })).toMatchObject({ toolName: "web_search", state: "pending" });
+    const pushed = await send("claude", toolUse("Bash", { command: ["git", "push", "origin"] }));
+    expect(pushed.stdout).toContain("Bash(git push:*)");
+  });
+
+  test.each([
+    ["http://127.0.0.1:9/", true],
+    ["http://[::1]/", true],
+    ["http://metadata.internal/", true],
+    ["http://user:pw@example.com/", true],
+    ["https://example.com/", false],
+  ])("that fetches %s asks: %s", async (url, asks) => {
+    expect((await ask("WebFetch", { url, prompt: "read" }))?.state).toBe(asks ? "pending" : undefined);
+  });
+
+  test.skipIf(!canConfine)("shows what a command would change, and does not say that it has been done", async () => {
+    const question = await ask("Bash", { command: "mkdir tried" });
+    const facts = question?.preview?.facts?.map(({ key }) => key);
+    expect(facts).toContain("preview.tried");
+    expect(facts).not.toContain("preview.ran");
+    expect(JSON.stringify(question?.preview?.content)).toContain("A tried/");
+    expect(existsSync(join(folder, "tried"))).toBe(false);
+  });
+});
+
+test("an agent may always end its turn, and a report is never refused", () => {
+  const stop = JSON.stringify({ session_id: "s", hook_event_name: "Stop", cwd: folder });
+  expect(denyAnswer("claude", "no server", stop)).toEqual({ exitCode: 0, stdout: "", stderr: "no server\n" });
+  expect(denyAnswer("claude", "no server", '{"hook_event_name":"Later"}').exitCode).toBe(2);
 });

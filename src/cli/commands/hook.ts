@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { errorMessage } from "../../core/error.ts";
 import { AGENT_NAMES, type AgentName, denyAnswer, isAgentName } from "../../models/hook-protocols.ts";
 import { MAX_EVENT_BYTES } from "../../server/hook-socket.ts";
@@ -13,10 +13,7 @@ import type { Terminal } from "../terminal.ts";
 export const DEFAULT_LIMIT_MS = 25_000;
 
 export const hook = defineCommand({
-  examples: [
-    ["haft hook claude < event.json", "answer an event of Claude Code in its protocol"],
-    ["haft hook install claude", "put Haft in front of the tools of Claude Code in this folder"],
-  ],
+  examples: [["haft hook claude < event.json", "answer an event of Claude Code in its protocol"]],
   operands: [{ name: "AGENT" }],
   options: {
     limit: { type: "duration", value: "TIME", about: "When the agent needs its answer; default: 25s" },
@@ -40,14 +37,24 @@ async function answerHook(
 ) {
   let event: string | undefined;
   try {
-    event = await readEvent(terminal);
-    return await askServer({ agent, event, folder: projectOf(folder), env: terminal.env, limitMs });
+    const until = Date.now() + limitMs;
+    event = await readEvent(terminal, limitMs);
+    const project = projectOf(agent, { folder, terminal });
+    return await askServer({ agent, event, folder: project, env: terminal.env, limitMs: until - Date.now() });
   } catch (error) {
     return denyAnswer(agent, `Haft: ${errorMessage(error)} The call is denied.`, event);
   }
 }
 
-async function readEvent({ stdin }: Terminal): Promise<string> {
+/** Also rejects if the event does not come: some agents let the call run after their time limit. */
+async function readEvent({ stdin }: Terminal, limitMs: number): Promise<string> {
+  const late = new Promise<never>((_resolve, reject) => {
+    setTimeout(() => reject(new Error("The event did not come in time.")), limitMs).unref();
+  });
+  return Promise.race([readAll(stdin), late]);
+}
+
+async function readAll(stdin: Terminal["stdin"]): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of stdin) {
@@ -61,8 +68,21 @@ async function readEvent({ stdin }: Terminal): Promise<string> {
 
 const MARKS = ["haft.config.yml", "haft.config.yaml", "haft.config.json", ".haft", ".git"];
 
-/** An agent runs hooks in the folder in which it works now, which may be below its project. */
-export function projectOf(folder: string): string {
+/** Where these agents say which project they were started in. */
+const PROJECT_VARIABLES: Partial<Record<AgentName, string>> = {
+  claude: "CLAUDE_PROJECT_DIR",
+  gemini: "GEMINI_PROJECT_DIR",
+  cursor: "CURSOR_PROJECT_DIR",
+};
+
+/**
+ * An agent runs hooks in the folder in which it works now, which may be below its project. A folder that was named, or that the
+ * agent names, comes first: what the agent writes below must not change which rules apply.
+ */
+function projectOf(agent: AgentName, { folder: given, terminal }: { folder: string; terminal: Terminal }): string {
+  const named = terminal.env[PROJECT_VARIABLES[agent] ?? ""];
+  const folder = given === terminal.cwd && named !== undefined && isAbsolute(named) ? named : given;
+  if (given !== terminal.cwd) return folder;
   for (let at = folder; ; at = dirname(at)) {
     if (MARKS.some((mark) => existsSync(join(at, mark)))) return at;
     if (at === dirname(at)) return folder;
