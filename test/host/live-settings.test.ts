@@ -9,6 +9,7 @@ import { bindingOf } from "../../src/config/setting-binding.ts";
 import { createClient, type HaftClient } from "../../src/client.ts";
 import type { CallOptions } from "../../src/core/call.ts";
 import type { ToolResult } from "../../src/core/result.ts";
+import type { GrantBounds } from "../../src/gate/permit/grants.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { until } from "../setup/until.ts";
 
@@ -108,6 +109,14 @@ async function together(names: readonly string[]): Promise<{ running: number; er
   const { running } = started.host.haft.calls.load();
   return { running, errors: (await Promise.all(calls)).map(errorOf) };
 }
+const refusesGrant = (bounds: GrantBounds): Promise<boolean> => {
+  const { grants } = started.host.haft.policy;
+  const holder = grants.holderOf({ session: "granted" }, "session");
+  return grants.give({ holder, rules: ["plain"], why: "for this test", ...bounds }).then(
+    () => false,
+    () => true,
+  );
+};
 const server = (name: string): boolean => started.host.mcp.status().some((each) => each.name === name);
 const ask = async (session: string, user = "u") => {
   const result = await run("asks", { caller: { session, user } });
@@ -210,6 +219,14 @@ const ROUNDS: readonly Readonly<Record<string, Probe>>[] = [
       },
     ],
     "approvals.replayMs": [80_000, read("approvals.replayMs")],
+    "approvals.grants.maxMinutes": [90, () => refusesGrant({ minutes: 100 })],
+    "approvals.grants.maxUses": [3, () => refusesGrant({ maxUses: 4 })],
+    "approvals.grants.maxBudget": [{ EUR: 50 }, () => refusesGrant({ budget: { unit: "EUR", max: 51 } })],
+    "provenance.mode": ["strict", () => started.host.haft.policy.provenance.settings.mode === "strict"],
+    "provenance.tools": [
+      { plain: { labels: ["untrusted_input"] } },
+      () => "plain" in started.host.haft.policy.provenance.settings.tools,
+    ],
     "approvals.webhook.url": ["http://127.0.0.1:1/", read("approvals.webhook.url")],
     "approvals.webhook.headers": [{ a: "b" }, read("approvals.webhook.headers")],
     "approvals.webhook.details": [true, read("approvals.webhook.details")],

@@ -318,7 +318,6 @@ describe.runIf(canRun("sandbox", missing))("a command that needs approval", () =
     ["curl example.com > x", {}, "it needs the network"],
     ["npm install left-pad", {}, "it needs the network"],
     ["touch started && sleep 1", {}, "it waits or runs for long"],
-    ["rm -rf src", {}, "it is dangerous"],
     ["cat > x", { pty: true, timeout: 300 }, "it is interactive"],
     ["touch x", { run_in_background: true }, "it continues in the background"],
     ["mkfifo pipe", {}, "it works with sockets, pipes or devices"],

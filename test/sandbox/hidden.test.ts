@@ -282,7 +282,9 @@ describe.runIf(canRun("sandbox", missing))("a command", () => {
     expect(asked).toEqual([]);
     expect(textOf(result.content)).toContain("[hidden from this command, and shown to it as empty: .env]");
     const { result: quiet } = await ask("grep -rn text .");
-    expect(textOf(quiet.content).trim()).toBe("./open.txt:1:open text");
+    expect(textOf(quiet.content).trim()).toBe(
+      "./open.txt:1:open text\n\n[hidden from this command, and shown to it as empty: .env, src/server.key]",
+    );
   });
 
   test("with secret variables is not previewed, and gets none if nobody is asked", async () => {
