@@ -23,4 +23,9 @@ export async function run({ report }) {
   row("event loop blocked meanwhile, longest", figures.loopMaxMs, "ms", { atMost: 50 });
   if (figures.indexSeconds > 0) row("indexing all entries, wall", figures.indexSeconds, "s");
   row("file, per call", figures.bytes / calls, "bytes");
+  const judgedCalls = Math.min(calls, 100_000);
+  const backtest = await runChild("time-backtest.mjs", [judgedCalls]);
+  const title = `backtest of a policy (${judgedCalls} calls)`;
+  report({ case: `${title}, wall`, value: backtest.seconds, unit: "s", atMost: 30 });
+  report({ case: `${title}, event loop blocked, longest`, value: backtest.loopMaxMs, unit: "ms", atMost: 100 });
 }

@@ -66,6 +66,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     lint: "Find probable mistakes in the rules",
     explain: "Show what would happen to a call, and why",
     test: "Check the rules against examples",
+    backtest: "Judge recorded calls by a changed policy",
   }),
   ...group("audit", () => import("./commands/audit.ts"), {
     query: "Search the audit log",

@@ -116,3 +116,34 @@ function escaped(character: string): string {
   const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
+
+export interface SarifResult {
+  rule: string;
+  level: "error" | "warning" | "note";
+  message: string;
+  file?: string | undefined;
+  line?: number | undefined;
+}
+
+/** Findings as SARIF 2.1.0. */
+export function sarifLog(
+  name: string,
+  rules: Readonly<Record<string, string>>,
+  results: readonly SarifResult[],
+): object {
+  const driver = {
+    name,
+    rules: Object.entries(rules).map(([id, text]) => ({ id, shortDescription: { text: `${text}.` } })),
+  };
+  const located = results.map(({ rule, level, message, file, line = 1 }) => ({
+    ruleId: rule,
+    level,
+    message: { text: safe(message) },
+    locations:
+      file === undefined
+        ? undefined
+        : [{ physicalLocation: { artifactLocation: { uri: file }, region: { startLine: line } } }],
+  }));
+  const $schema = "https://json.schemastore.org/sarif-2.1.0.json";
+  return { $schema, version: "2.1.0", runs: [{ tool: { driver }, results: located }] };
+}

@@ -101,6 +101,7 @@ export const LintFinding = named(
 );
 export type LintFinding = z.infer<typeof LintFinding>;
 
+const ruleTexts = z.array(Text).max(5000).optional();
 export const SimulateRequest = named(
   "SimulateRequest",
   z.strictObject({
@@ -109,6 +110,24 @@ export const SimulateRequest = named(
       .max(500)
       .optional(),
     remove: z.array(Text).max(500).optional(),
+    /** Instead of all active rules. `add` and `remove` apply to it. */
+    policy: z
+      .strictObject({
+        allow: ruleTexts,
+        ask: ruleTexts,
+        deny: ruleTexts,
+        defaultMode: CallMode.optional(),
+        defaultPermission: z.enum(["auto", "confirm"]).optional(),
+      })
+      .optional(),
+    tool: Name.optional(),
+    session: Name.optional(),
+    user: Name.optional(),
+    /** Unix milliseconds. */
+    from: Count.optional(),
+    to: Count.optional(),
+    /** How many changed calls are listed. Default: 200. */
+    changes: z.number().int().min(0).max(10_000).optional(),
     /** The number of past calls, newest first. Default: 200; as a stream: all of the history. */
     calls: z.number().int().min(1).max(10_000_000).optional(),
   }),
@@ -120,17 +139,30 @@ export const Simulation = named(
   "Simulation",
   z.strictObject({
     judged: Count,
-    /** Calls that cannot be judged any more: the tool is gone, or does not accept the input. */
+    /** Calls that cannot be judged again. */
     skipped: Count,
+    /** The same by the reason: what the record kept of a call is not enough for these rules, or its tool is gone. */
+    unjudged: z.strictObject({
+      no_digest: Count.optional(),
+      no_tool: Count.optional(),
+      secret: Count.optional(),
+      too_long: Count.optional(),
+      asynchronous: Count.optional(),
+      failed: Count.optional(),
+    }),
+    /** Calls with another decision, by the new one. */
+    newly: z.strictObject({ allow: Count, ask: Count, deny: Count }),
     /** By tool, the most changes first. */
     tools: z.array(z.strictObject({ tool: z.string(), before: Decision, after: Decision, count: Count })),
-    /** The newest, up to 200. */
+    /** The newest, up to `changes`. */
     changed: z.array(
       z.strictObject({
         callId: z.string(),
         toolName: z.string(),
         subject: CallSubject,
         at: Time,
+        session: z.string().optional(),
+        user: z.string().optional(),
         before: Verdict,
         after: Verdict,
       }),

@@ -17,7 +17,9 @@ import type {
   Simulation,
 } from "../../contracts/policy.ts";
 import type { AnyTool } from "../../core/tool.ts";
-import type { AuditEntry, AuditFact, AuditLog } from "../../gate/audit-log.ts";
+import type { AuditEntry, AuditFact, AuditLog, AuditQuery } from "../../gate/audit-log.ts";
+import { backtest, type RecordedPage } from "../../gate/permit/history/backtest.ts";
+import type { CallDigest, RecordedCall } from "../../gate/permit/history/call-digest.ts";
 import type { PolicyLayer } from "../../gate/permit/policy-layers.ts";
 import { lintRules } from "../../gate/permit/rules/lint-rules.ts";
 import { type Rule, RULE_LISTS, type RuleList } from "../../gate/permit/rules/rule.ts";
@@ -30,24 +32,16 @@ import type { Haft } from "../../runtime.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { STORED_RULES } from "../../store/stored-rules.ts";
 
-/** A call that was made, with what rules are matched against. */
-export interface PastCall {
-  callId: string;
-  toolName: string;
+/** A call that was made. */
+export interface PastCall extends RecordedCall {
+  /** As the record shows it: masked, and long texts cut. */
   input: unknown;
-  at: number;
 }
 
-/** A page of the log: its calls, newest first. */
-interface PastPage {
-  calls: PastCall[];
-  /** Entries in the page, and in the whole log. */
-  entries: number;
-  of: number;
-}
+export type PastFilter = Pick<AuditQuery, "tool" | "session" | "user" | "since" | "until">;
 
 /** The past calls, newest first, in pages. */
-export type PastCalls = (filter?: { tool?: string; session?: string }) => AsyncIterable<PastPage>;
+export type PastCalls = (filter?: PastFilter) => AsyncIterable<RecordedPage<PastCall>>;
 
 /** How often the newest calls were decided by a rule, by its text. */
 export type RuleHits = () => Promise<{ calls: number; hits: ReadonlyMap<string, { count: number; at: number }> }>;
@@ -76,7 +70,6 @@ export interface UntrustedRule {
 const DEFAULT_CALLS = 200;
 const EFFECT_CALLS = 2000;
 const MAX_SAMPLES = 20;
-const MAX_CHANGED = 200;
 
 interface JudgedCall {
   call: PastCall;
@@ -130,41 +123,26 @@ export function createPolicyApi(
   };
 
   /** Yields the number of entries that it has looked at, and returns the outcome. */
-  async function* simulate({ add = [], remove = [], calls = Infinity }: SimulateRequest, signal?: AbortSignal) {
-    const trial = changedRuleSet(ruleSet, { add, remove });
-    const simulation: Simulation = { judged: 0, skipped: 0, tools: [], changed: [] };
-    const counts = new Map<string, Simulation["tools"][number]>();
-    let looked = 0;
-    let taken = 0;
-    for await (const page of pastCalls()) {
-      for (const call of page.calls.slice(0, calls - taken)) {
-        const one = await readCall(call);
-        taken++;
-        if (!one) simulation.skipped++;
-        if (!one) continue;
-        const [before, after] = await Promise.all([judge(ruleSet, one), judge(trial, one)]);
-        if (++simulation.judged % YIELD_EVERY === 0) await setImmediate();
-        if (before.decision === after.decision) continue;
-        const { callId, toolName, at, input } = call;
-        const key = [toolName, before.decision, after.decision].join("\0");
-        const count = counts.get(key) ?? { tool: toolName, before: before.decision, after: after.decision, count: 0 };
-        counts.set(key, { ...count, count: count.count + 1 });
-        if (simulation.changed.length < MAX_CHANGED)
-          simulation.changed.push({
-            callId,
-            toolName,
-            subject: summarizeCall(one.tool, input).subject,
-            at,
-            before,
-            after,
-          });
-      }
-      looked += page.entries;
-      if (signal?.aborted || taken >= calls) break;
-      yield { looked, of: Math.max(page.of, looked) };
-    }
-    simulation.tools = [...counts.values()].sort((one, other) => other.count - one.count);
-    return simulation;
+  async function* simulate(request: SimulateRequest, signal?: AbortSignal) {
+    const { calls, changes, tool, session, user, from: since, to: until } = request;
+    const pages = pastCalls({ tool, session, user, since, until });
+    const report = yield* backtest(pages, {
+      before: ruleSet,
+      after: changedRuleSet(ruleSet, request),
+      cwd,
+      toolOf: (name) => haft.tools.registry.get(name),
+      required: haft.policy.required,
+      maxCalls: calls,
+      maxChanged: changes,
+      signal,
+    });
+    const skipped = Object.values(report.unjudged).reduce((sum, count) => sum + count, 0);
+    const changed = report.changed.map(({ call, tool: of, before, after }) => {
+      const { callId, toolName, at, session: inSession, user: by, digest } = call;
+      const { subject } = summarizeCall(of, digest?.input);
+      return { callId, toolName, subject, at, session: inSession, user: by, before, after };
+    });
+    return { ...report, skipped, changed } satisfies Simulation;
   }
 
   /** A call that waits for its answer within the process is not in the log yet. */
@@ -174,7 +152,8 @@ export function createPolicyApi(
         (filter.tool === undefined || toolName === filter.tool) &&
         (filter.session === undefined || caller.session === filter.session),
     );
-    yield waiting.map(({ callId, toolName, input, askedAt }) => ({ callId, toolName, input, at: askedAt }));
+    const digest = undefined;
+    yield waiting.map(({ callId, toolName, input, askedAt }) => ({ callId, toolName, input, at: askedAt, digest }));
     const known = new Set(waiting.map(({ callId }) => callId));
     for await (const { calls } of pastCalls(filter)) yield calls.filter(({ callId }) => !known.has(callId));
   }
@@ -395,10 +374,11 @@ const PAGE_SIZE = 500;
 const HIT_CALLS = 5000;
 const MAX_SEEN = 20_000;
 
-function pastCallOf({ callId, toolName, data, at }: AuditEntry): PastCall[] {
-  const { input } = data;
+function pastCallOf({ callId, toolName, data, at, caller }: AuditEntry): PastCall[] {
+  const { input, digest } = data;
   if (callId === undefined || toolName === undefined || input === undefined) return [];
-  return [{ callId, toolName, input, at }];
+  const { session, user } = caller ?? {};
+  return [{ callId, toolName, input, at, session, user, digest: digest as CallDigest | undefined }];
 }
 
 /** The calls of the audit log, with the input that it kept. */
@@ -467,20 +447,31 @@ export function ruleHitsOf(log: AuditLog): RuleHits {
   };
 }
 
-function changedRuleSet(ruleSet: RuleSet, { add, remove }: Required<Pick<SimulateRequest, "add" | "remove">>): RuleSet {
+function changedRuleSet(
+  ruleSet: RuleSet,
+  { add = [], remove = [], policy: whole }: Pick<SimulateRequest, "add" | "remove" | "policy">,
+): RuleSet {
+  // Its origin is that of a workspace's file, which cannot set bypassPermissions.
+  const mayBypass = ruleSet.sources().every((source) => source.mayBypass !== false);
+  const sources = whole ? [{ origin: "project", mayBypass, ...whole }] : ruleSet.sources();
   const dropped = new Set(remove.map((text) => text.trim()));
   const keep = (rules: readonly string[] | undefined) => rules?.filter((text) => !dropped.has(text.trim())) ?? [];
-  const trial = new RuleSet(
-    ruleSet
-      .sources()
-      .map((source) => ({ ...source, allow: keep(source.allow), ask: keep(source.ask), deny: keep(source.deny) })),
-  );
   try {
+    const trial = new RuleSet(
+      sources.map((source) => ({
+        ...source,
+        allow: keep(source.allow),
+        ask: keep(source.ask),
+        deny: keep(source.deny),
+      })),
+    );
+    const [problem] = whole ? trial.problems : [];
+    if (problem !== undefined) throw new TypeError(problem);
     for (const { rule, decision } of add) trial.add(rule, decision, "simulation");
+    return trial;
   } catch (error) {
     throw new ApiError("bad_request", errorMessage(error), "Correct the rule.");
   }
-  return trial;
 }
 
 /** Undefined if the tool has no signature without an input. */

@@ -8,7 +8,7 @@ import { defineCommand, type Invocation } from "../command.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
 import { showColumns } from "../layout.ts";
 import { waitForServers } from "../mcp-servers.ts";
-import { type Output, safe, safeLine } from "../output.ts";
+import { type Output, safeLine, sarifLog } from "../output.ts";
 import { confirm } from "../prompts.ts";
 import { showDiff } from "../show-diff.ts";
 import { haftCommand, isInteractive } from "../terminal.ts";
@@ -145,18 +145,14 @@ interface SarifSource {
 }
 
 function sarifOf(findings: readonly LockFinding[], { file, rules, lineOf }: SarifSource): object {
-  const driver = {
-    name: "haft mcp verify",
-    rules: Object.entries(rules).map(([id, text]) => ({ id, shortDescription: { text: `${text}.` } })),
-  };
   const results = findings.map((finding) => ({
-    ruleId: finding.rule,
-    level: "error",
-    message: { text: safe([finding.message, finding.difference ?? ""].join("\n").trimEnd()) },
-    locations: [{ physicalLocation: { artifactLocation: { uri: file }, region: { startLine: lineOf(finding) } } }],
+    rule: finding.rule,
+    level: "error" as const,
+    message: [finding.message, finding.difference ?? ""].join("\n").trimEnd(),
+    file,
+    line: lineOf(finding),
   }));
-  const $schema = "https://json.schemastore.org/sarif-2.1.0.json";
-  return { $schema, version: "2.1.0", runs: [{ tool: { driver }, results }] };
+  return sarifLog("haft mcp verify", rules, results);
 }
 
 export const AGENT_OPTIONS = {

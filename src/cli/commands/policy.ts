@@ -1,12 +1,15 @@
 import type { PermissionTest } from "../../config/config-schema.ts";
 import type { ApiClient } from "../../contracts/index.ts";
+import type { SimulateRequest, Simulation } from "../../contracts/policy.ts";
 import { UsageError } from "../arguments.ts";
 import { readCallInput } from "../call-input.ts";
 import { defineCommand, MODE_OPTION } from "../command.ts";
+import { showTime } from "../../core/clock.ts";
+import { countOf } from "../../core/results/count-of.ts";
 import { EXIT, isApiError } from "../exit-codes.ts";
 import { showColumns } from "../layout.ts";
 import { waitForTools } from "../mcp-servers.ts";
-import { safeLine, type Style } from "../output.ts";
+import { type Output, safeLine, sarifLog, type Style } from "../output.ts";
 
 const STYLES: Readonly<Record<string, Style>> = { allow: "green", ask: "yellow", deny: "red", "-": "dim" };
 
@@ -99,7 +102,171 @@ const test = defineCommand({
   },
 });
 
-export const commands = { lint, explain, test };
+/** The SARIF rules, and what `--fail-on` takes. */
+const CHANGES = {
+  "newly-allowed": "A recorded call that the changed policy allows without asking",
+  "newly-asked": "A recorded call that the changed policy asks about",
+  "newly-denied": "A recorded call that the changed policy denies",
+} as const;
+const CHANGE_OF = { allow: "newly-allowed", ask: "newly-asked", deny: "newly-denied" } as const;
+const SHOWN_CHANGES = 20;
+
+const backtest = defineCommand({
+  examples: [
+    ["haft policy backtest 'Bash(npm test *)'", "recorded calls that one more rule would allow"],
+    ["haft policy backtest new-policy.yml --since 30d", "the recorded calls under another policy file"],
+    ["haft policy backtest new-policy.yml --fail-on newly-allowed", "in CI: exits with 1 if it allows more"],
+    ["haft policy backtest new-policy.yml --sarif > haft.sarif", "the changed verdicts as SARIF 2.1.0"],
+  ],
+  operands: [{ name: "FILE|RULE", completes: "file" }],
+  options: {
+    as: { type: "text", value: "WORD", about: "What a RULE does; default: allow", oneOf: ["allow", "ask", "deny"] },
+    remove: { type: "flag", about: "As if the active RULE were gone" },
+    add: { type: "flag", about: "Add the rules of FILE to the active ones. Default: they replace all of them" },
+    tool: { type: "text", value: "NAME", about: "Only calls of this tool" },
+    session: { type: "text", value: "NAME", about: "Only calls of this session" },
+    user: { type: "text", value: "NAME", about: "Only calls of this user" },
+    since: { type: "moment", value: "WHEN", about: "2h (ago), or a date" },
+    until: { type: "moment", value: "WHEN", about: "2h (ago), or a date" },
+    changes: { type: "number", value: "N", range: [0, 10_000], about: "Max number of listed calls; default: 1000" },
+    "fail-on": {
+      type: "list",
+      value: "WHAT",
+      about: `Exit with 1 on one of: ${Object.keys(CHANGES).join(", ")}, unjudged`,
+    },
+    sarif: { type: "flag", about: "Print SARIF 2.1.0" },
+  },
+  notes: [
+    "Nothing runs and nothing changes. Calls whose values the record did not keep whole are counted, not guessed.",
+    "Compares with the rules that are active now. Grants are not rules and count in neither.",
+  ],
+  uses: ["policy"],
+  async run({ connect, terminal, output, interrupted, operands: [given = ""], options }) {
+    const { as: decision = "allow", remove, add, tool, session, user, since, until, changes = 1000, sarif } = options;
+    const failOn = options["fail-on"];
+    const known = [...Object.keys(CHANGES), "unjudged"];
+    const unknown = failOn.find((word) => !known.includes(word));
+    if (unknown !== undefined) throw new UsageError(`--fail-on takes ${known.join(", ")}. It is "${unknown}".`);
+    const file = await readPolicyFile(given, terminal.cwd);
+    if (file && remove) throw new UsageError("--remove takes a RULE, not a file.");
+    if (!file && add) throw new UsageError("A RULE is always added. --add is for a file.");
+    const request: SimulateRequest = { tool, session, user, from: since, to: until, changes };
+    if (!file && remove) request.remove = [given];
+    else if (!file) request.add = [{ rule: given, decision }];
+    else if (add) request.add = file.rules;
+    else request.policy = file.policy;
+    const client = await connect({ connectsMcp: true });
+    let found: Simulation | undefined;
+    for await (const frame of client.policy.simulateStream(request, { signal: interrupted }))
+      if (frame.type === "result") found = frame.simulation;
+    if (!found) return EXIT.interrupted;
+    const { newly, changed, skipped } = found;
+    if (sarif) {
+      const results = changed.map(({ callId, toolName, subject, before, after }) => ({
+        rule: CHANGE_OF[after.decision],
+        level: SARIF_LEVELS[after.decision],
+        message: `${toolName} ${subject.text}: ${before.decision} becomes ${after.decision} (call ${callId}). ${after.reason}`,
+        file: file && given,
+        line: file?.lineOf(after.rule),
+      }));
+      output.raw(`${JSON.stringify(sarifLog("haft policy backtest", CHANGES, results), null, 2)}\n`);
+    } else output.data(found, (report) => showBacktest(report, output));
+    const counts: Readonly<Record<string, number>> = {
+      ...{ "newly-allowed": newly.allow, "newly-asked": newly.ask, "newly-denied": newly.deny, unjudged: skipped },
+    };
+    return failOn.some((word) => (counts[word] ?? 0) > 0) ? EXIT.failed : EXIT.done;
+  },
+});
+
+const SARIF_LEVELS = { allow: "error", ask: "note", deny: "warning" } as const;
+
+const WHY_UNJUDGED: Readonly<Record<keyof Simulation["unjudged"], string>> = {
+  no_digest: "recorded before this version kept what a judge needs",
+  no_tool: "of a tool that is not here",
+  secret: "a rule compares a value that was hidden",
+  too_long: "a rule compares a value that was too long to keep",
+  asynchronous: "of a tool in another process, which must be asked about each call",
+  failed: "the tool could not say what the call does",
+};
+
+function showBacktest({ judged, skipped, unjudged, newly, tools, changed }: Simulation, output: Output): string[] {
+  const shown = output.isVerbose ? changed : changed.slice(0, SHOWN_CHANGES);
+  const total = newly.allow + newly.ask + newly.deny;
+  const styleOf = (cell: string): Style | undefined => STYLES[cell];
+  return [
+    `${countOf(judged, "call")} judged: ${newly.allow} newly allowed, ${newly.ask} newly asked, ${newly.deny} newly denied.`,
+    ...(skipped > 0 ? [`${countOf(skipped, "call")} cannot be judged again:`] : []),
+    ...Object.entries(WHY_UNJUDGED).flatMap(([why, text]) => {
+      const count = unjudged[why as keyof Simulation["unjudged"]];
+      return count ? [`  ${count}: ${text}`] : [];
+    }),
+    ...(tools.length > 0 ? [""] : []),
+    ...showColumns(
+      tools.map(({ tool, before, after, count }) => [safeLine(tool), before, after, countOf(count, "call")]),
+      { paint: output.paint, styles: ["bold"], styleOf },
+    ),
+    ...(shown.length > 0 ? [""] : []),
+    ...showColumns(
+      shown.map(({ callId, toolName, subject, at, before, after }) => [
+        showTime(at),
+        before.decision,
+        after.decision,
+        safeLine(`${toolName} ${subject.text}`),
+        output.isVerbose ? safeLine(callId) : "",
+      ]),
+      { paint: output.paint, columns: output.columns, styles: ["dim"], styleOf },
+    ),
+    ...(shown.length < total ? [output.paint("dim", `… and ${total - shown.length} more; --json has them`)] : []),
+  ];
+}
+
+interface PolicyFile {
+  policy: NonNullable<SimulateRequest["policy"]>;
+  rules: NonNullable<SimulateRequest["add"]>;
+  lineOf(rule: string | undefined): number | undefined;
+}
+
+/** Undefined if the words are a rule. */
+async function readPolicyFile(given: string, cwd: string): Promise<PolicyFile | undefined> {
+  const [{ existsSync }, { readFile }, { resolve }, { parseConfigText }, { configSchema }] = await Promise.all([
+    import("node:fs"),
+    import("node:fs/promises"),
+    import("node:path"),
+    import("../../config/config-text.ts"),
+    import("../../config/config-schema.ts"),
+  ]);
+  const file = resolve(cwd, given);
+  if (!existsSync(file)) {
+    if (/\.(?:ya?ml|json5?|toml)$/.test(given)) throw new UsageError(`There is no file ${given}.`);
+    return undefined;
+  }
+  const { value, positionOf } = await parseConfigText(await readFile(file, "utf8"), file);
+  const { permissions: ofConfig } = Object(value) as { permissions?: unknown };
+  const base = ofConfig === undefined ? [] : ["permissions"];
+  const { success, data, error } = configSchema.safeParse({ permissions: ofConfig ?? value });
+  if (!success) {
+    const [issue] = error.issues;
+    throw new UsageError(
+      `${given} is not a policy: ${issue?.path.slice(1).join(".") ?? ""} ${issue?.message ?? ""}`,
+      "Write allow, ask and deny, as under `permissions` of the configuration.",
+    );
+  }
+  const { allow = [], ask = [], deny = [], defaultMode, defaultPermission } = data.permissions ?? {};
+  const lists = { allow, ask, deny };
+  const rules = (["deny", "ask", "allow"] as const).flatMap((decision) =>
+    lists[decision].map((rule, at) => ({ rule, decision, at })),
+  );
+  return {
+    policy: { ...lists, defaultMode, defaultPermission },
+    rules: rules.map(({ rule, decision }) => ({ rule, decision })),
+    lineOf(text) {
+      const found = rules.find(({ rule }) => rule.trim() === text);
+      return found && positionOf([...base, found.decision, found.at])?.line;
+    },
+  };
+}
+
+export const commands = { lint, explain, test, backtest };
 
 interface Outcome {
   name: string;

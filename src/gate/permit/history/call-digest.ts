@@ -153,15 +153,32 @@ function isAbout(tool: AnyTool, [first = "", ...rest]: readonly string[] = [], n
   return [tool.parameterAliases.get(first) ?? first, ...rest].join(".") === name;
 }
 
-/** The verdict of the gate's judge on a recorded call. What hooks, labels and the host said at that time still counts. */
-export function judgeDigest(
-  ruleSet: RuleSet,
-  { tool, digest, cwd }: { tool: AnyTool; digest: CallDigest; cwd: string },
-): Verdict {
-  const { input, mode, signature, permission, without, said } = digest;
+/** What the tool says about the call, found out once: several policies may judge it. */
+export function answersFor(tool: AnyTool, { input, signature, permission, without }: CallDigest): ToolAnswers {
   const answers: ToolAnswers = {};
   if (without && permission !== undefined) answers.permission = { value: permission ?? undefined };
   if (without && signature) answers.signature = { value: signature, failed: false };
+  if (!tool.signature) return answers;
+  try {
+    answers.signature ??= { value: readSignature(tool, input), failed: false };
+  } catch (error) {
+    if (isAnswerPending(error)) throw error;
+    answers.signature = { value: undefined, failed: true };
+  }
+  return answers;
+}
+
+/** The verdict of the gate's judge on a recorded call. What hooks, labels and the host said at that time still counts. */
+export function judgeDigest(
+  ruleSet: RuleSet,
+  {
+    tool,
+    digest,
+    cwd,
+    answers = answersFor(tool, digest),
+  }: { tool: AnyTool; digest: CallDigest; cwd: string; answers?: ToolAnswers },
+): Verdict {
+  const { input, mode, said } = digest;
   const verdict = ruleSet.judge({ tool, input, mode, cwd, answers });
   const isOther =
     said && (said.by === "hook" || said.by === "provenance" || said.by === "taint" || said.origin === "decide");
