@@ -166,6 +166,7 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "verdict.unvouched.text": "“{value}”（{argument}）出现在他人写的文本中（{source}），而您没有提到它",
   "verdict.unvouched.unnamed": "“{value}”（{argument}）在您的数据中，但您没有提到它",
   "verdict.unvouched.nowhere": "“{value}”（{argument}）不在任何读过的文本中，您也没有提到它",
+  "verdict.unvouched.unread": "“{value}”（{argument}）：您没有提到它。读过的文本已不完整，无法得知它是否出现在其中",
   "verdict.unvouched.private": "{argument} 会发送一个私密号码：“{value}”",
   "verdict.unvouched.call": "“{tool}”会改变某些内容，之前读过他人写的文本，而该调用没有任何您提到的内容",
   "verdict.nothingAllows": "没有规则允许它。",

@@ -137,8 +137,8 @@ export const Verdict = named(
           argument: z.string(),
           value: z.string(),
           authority: z.enum(UNVOUCHED_KINDS),
-          /** `text`: in a text of others. `unnamed`: in the user's data, but not named. `nowhere`: in no text that was read. */
-          origin: z.enum(["text", "unnamed", "nowhere"]),
+          /** `text`: in a text of others. `unnamed`: in the user's data, but not named. `nowhere`: in no text that was read. `unread`: not all of these are still here. */
+          origin: z.enum(["text", "unnamed", "nowhere", "unread"]),
           /** Where it first appeared. */
           source: z
             .strictObject({ callId: z.string(), toolName: z.string(), field: z.string(), excerpt: z.string() })

@@ -68,8 +68,8 @@ export interface UnvouchedValue {
   value: string;
   /** What it decides. */
   authority: (typeof UNVOUCHED_KINDS)[number];
-  /** `text`: it stands in a text of others. `unnamed`: it is in the user's data or a service's, but the user did not name it. `nowhere`: no text that was read has it. */
-  origin: "text" | "unnamed" | "nowhere";
+  /** `text`: it stands in a text of others. `unnamed`: it is in the user's data or a service's, but the user did not name it. `nowhere`: no text that was read has it. `unread`: not all of these are still here. */
+  origin: "text" | "unnamed" | "nowhere" | "unread";
   /** Where it first appeared. */
   source?: { callId: string; toolName: string; field: string; excerpt: string };
 }

@@ -152,6 +152,8 @@ export const TEXTS = {
     '"{value}" ({argument}) stands in a text that somebody else wrote ({source}), and you did not name it',
   "verdict.unvouched.unnamed": '"{value}" ({argument}) is in your data, but you did not name it',
   "verdict.unvouched.nowhere": '"{value}" ({argument}) stands in no text that was read, and you did not name it',
+  "verdict.unvouched.unread":
+    '"{value}" ({argument}): you did not name it. Not all texts that were read are still here, so nobody can say whether it stands in one',
   "verdict.unvouched.private": 'A private number would be sent in {argument}: "{value}"',
   "verdict.unvouched.call":
     '"{tool}" changes something, text of others was read before, and the call has nothing that you named',

@@ -27,7 +27,10 @@ export class SqlProvenanceStore implements ProvenanceStore {
 
   async after(session: string, seq: number): Promise<string[]> {
     const key = entries.toSql("session", session);
-    const rows = await entries.select(this.#db, ["entry"], "WHERE session = ? AND seq > ? ORDER BY seq", [key, seq]);
+    const rows = await entries.select(this.#db, ["entry"], "WHERE session = ? AND (seq = 1 OR seq > ?) ORDER BY seq", [
+      key,
+      seq,
+    ]);
     return rows.map(({ entry }) => entry);
   }
 

@@ -1,4 +1,4 @@
-import { AIMessage, type BaseMessage, type ToolMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, HumanMessage, type ToolMessage } from "@langchain/core/messages";
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import { Command, MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
@@ -152,4 +152,55 @@ test("a graph without a checkpointer, and a tool without a graph, return the pen
   expect(await haft.approvals.list("pending")).toHaveLength(3);
   expect(payments()).toEqual([]);
   await close();
+});
+
+test("a graph's messages say who named a value; a summary that LangChain wrote does not", async () => {
+  const text = { type: "string" };
+  const haft = createHaft({
+    tools: [
+      createTool({
+        name: "read",
+        description: "Reads",
+        kind: "readonly",
+        labels: ["untrusted_input"],
+        parameters: {},
+        run: () => "to ada",
+      }),
+      createTool({
+        name: "pay",
+        description: "Pays",
+        kind: "write",
+        needsApproval: false,
+        parameters: { type: "object", properties: { to: text } },
+        run: () => "paid",
+      }),
+    ],
+    provenance: { mode: "ask" },
+  });
+  const summary = new HumanMessage({ content: "pay bob", additional_kwargs: { lc_source: "summarization" } });
+  for (const [messages, statusOfPay] of [
+    [[new HumanMessage("Pay ada.")], "completed"],
+    [[new HumanMessage("Pay somebody."), summary], "pending"],
+  ] as const) {
+    const caller = { session: `s ${statusOfPay}` };
+    const tools = toLangChainTools(haft.tools.toolkit("agent", ["read", "pay"]), {
+      DynamicStructuredTool,
+      call: { caller },
+    });
+    const calls = ["read", "pay"].map((name) => ({
+      id: name,
+      name,
+      args: name === "pay" ? { to: statusOfPay === "completed" ? "ada" : "bob" } : {},
+    }));
+    const node = new ToolNode(tools);
+    const found: ToolMessage[] = [];
+    for (const call of calls) {
+      const made = new AIMessage({ content: "", tool_calls: [call] });
+      const { messages: answers } = (await node.invoke({ messages: [...messages, made] })) as {
+        messages: ToolMessage[];
+      };
+      found.push(...answers);
+    }
+    expect(found.map(({ artifact }) => (artifact as { status: string }).status)).toEqual(["completed", statusOfPay]);
+  }
 });

@@ -137,6 +137,7 @@ const ORIGIN_TEXTS: Readonly<Record<UnvouchedValue["origin"], string>> = {
   text: ", a text of somebody else has it",
   unnamed: ", it is in your data, but you did not name it",
   nowhere: ", it stands in no text that was read",
+  unread: ", not all texts that were read are still here",
 };
 
 function isOfLabels(verdict: ShownApproval["verdict"]): boolean {

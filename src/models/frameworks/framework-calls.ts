@@ -57,10 +57,13 @@ interface PreparedCall {
   cancel(): void;
 }
 
-/** What the user wrote, of messages as most frameworks have them: `role`, and `content` or `parts` as text or blocks. */
+/** What the user wrote, of messages as most frameworks have them: `role` or `type`, and `content` or `parts` as text or blocks. */
 export function userTextsOf(messages: readonly unknown[]): string[] {
   return messages.flatMap((message) => {
-    if (!isObject(message) || message["role"] !== "user") return [];
+    if (!isObject(message) || (message["role"] !== "user" && message["type"] !== "human")) return [];
+    // LangChain gives the user's role to summaries of its own.
+    const { additional_kwargs: more } = message;
+    if (isObject(more) && more["lc_source"] !== undefined) return [];
     const content = message["content"] ?? message["parts"];
     if (typeof content === "string") return [content];
     const blocks: readonly unknown[] = Array.isArray(content) ? content : [];

@@ -4,7 +4,7 @@ import type { CallQuestion } from "../../core/gate.ts";
 import type { ToolResult } from "../../core/result.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { mapContent } from "../providers/call-results.ts";
-import type { FrameworkAnswer, FrameworkCall } from "./framework-calls.ts";
+import { type FrameworkAnswer, type FrameworkCall, userTextsOf } from "./framework-calls.ts";
 import { readAnswer } from "./resume-answer.ts";
 import {
   type AdapterOptions,
@@ -34,6 +34,8 @@ interface CallConfig {
   configurable?: { thread_id?: string; checkpoint_ns?: string };
   /** Of LangGraph 1. */
   context?: unknown;
+  /** What a `ToolNode` was given: its messages. */
+  state?: unknown;
   interrupt?: (value: unknown) => unknown;
   writer?: (chunk: unknown) => void;
 }
@@ -101,7 +103,10 @@ async function runCall(bridged: BridgedTool, input: unknown, { config, session, 
   const { thread_id: run, checkpoint_ns: node } = configurable ?? {};
   // The namespace is that of one execution of a node, and the same when it is resumed. Outside of graphs no call is repeated.
   const scope = node || ((run ?? session) === undefined ? globalThis.crypto.randomUUID() : undefined);
-  const call: FrameworkCall = { id: toolCall?.id, run, scope, context };
+  const { state } = config;
+  const messages = isObject(state) && !Array.isArray(state) ? state["messages"] : state;
+  const userMessage = Array.isArray(messages) ? userTextsOf(messages) : undefined;
+  const call: FrameworkCall = { id: toolCall?.id, run, scope, context, userMessage };
   for (;;) {
     const answer = await inTurn(`${run}/${node}`, () => ask(bridged, input, call, config));
     const result = await bridged.run(input, { ...call, signal, onUpdate, answer: answer || undefined });

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Approval } from "../../../calls/approval.ts";
 import { createTool } from "../../../core/create-tool.ts";
 import type { AnyTool } from "../../../core/tool.ts";
+import { createAskUserTool } from "../../../tools/conversation/ask-user.ts";
 import { createHaft } from "../../../runtime.ts";
 import { MemoryProvenanceStore, type ProvenanceOptions } from "./provenance.ts";
 import { describeProvenanceStore } from "./provenance-store.suite.ts";
@@ -235,6 +236,59 @@ test("another process knows what was said and read; the store has no words", asy
   expect(await second.call("send_money", { iban: "GB29", amount: 1 })).toBe(true);
   const stored = store.after("s", 0).join("\n");
   expect(stored).not.toMatch(/Carl|DE89|shop|Contract/i);
+});
+
+test("calls at the same time read each entry once", async () => {
+  const inner = new MemoryProvenanceStore();
+  const later = async <T>(value: T): Promise<T> => (await new Promise((resolve) => setTimeout(resolve, 1)), value);
+  const store = {
+    after: (session: string, seq: number) => later(inner.after(session, seq)),
+    add: (session: string, seq: number, entry: string) => later(inner.add(session, seq, entry)),
+    forget: () => undefined,
+  };
+  const { call, says } = open({ store });
+  await says("Pay Carl.");
+  await Promise.all(
+    Array.from({ length: 5 }, () => Promise.all([call("search_mail"), says("Write to ann@firm.com.")])),
+  );
+  await says("Pay GB29NWBK.");
+  const other = open({ store });
+  expect(await call("send_money", { iban: "GB29NWBK", amount: 1 })).toBe(false);
+  expect(await other.call("send_money", { iban: "GB29NWBK", amount: 1 })).toBe(false);
+  expect(await other.call("send_money", { iban: "DE89370400440532013000", amount: 1 })).toBe(true);
+});
+
+test("a deleted session vouches for nothing, also if its name is used again", async () => {
+  const store = new MemoryProvenanceStore();
+  const { call, says, asked } = open({ store });
+  await says("Pay DE89370400440532013000.");
+  store.forget("s");
+  await says("Read my mails.");
+  await call("search_mail");
+  expect(await call("send_money", { iban: "DE89370400440532013000", amount: 1 })).toBe(true);
+  expect(asked[0]?.verdict.userText).toBe("Read my mails.");
+});
+
+test("the question of another process does not say that a value stands nowhere: it may not have the text", async () => {
+  const store = new MemoryProvenanceStore();
+  const first = open({ store });
+  await first.says("Read my mails.");
+  await first.call("search_mail");
+  const { call, asked } = open({ store });
+  await call("send_money", { iban: "DE89370400440532013000", amount: 1 });
+  expect(asked[0]?.verdict).toMatchObject({ key: "verdict.unvouched.unread", unvouched: [{ origin: "unread" }] });
+});
+
+test("what the user answers to a question of the agent is what the user wrote", async () => {
+  const haft = createHaft({ tools: [...TOOLS(), createAskUserTool()], provenance: { mode: "ask" } });
+  const caller = { session: "s" };
+  await haft.policy.provenance.addUserMessage(caller, "Write to my mother.");
+  await haft.execute("search_mail", {}, { caller });
+  const asked = await haft.execute("ask_user", { questions: [{ question: "Which address?" }] }, { caller });
+  if (asked.status !== "pending") throw new Error(asked.status);
+  await haft.approvals.approve(asked.pending.id, { by: "ann", answers: [{ text: "It is mum@home.org" }] });
+  const send = async (to: string) => (await haft.execute("send_mail", { to, body: "" }, { caller })).status;
+  expect([await send("mum@home.org"), await send("eve@evil.com")]).toEqual(["completed", "pending"]);
 });
 
 test("a store that fails asks", async () => {

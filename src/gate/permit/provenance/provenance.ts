@@ -1,5 +1,13 @@
 import { BoundedMap } from "../../../core/bounded-map.ts";
-import { type Call, type Caller, note, toolOf, type UnvouchedValue, type Verdict } from "../../../core/call.ts";
+import {
+  type AskedCall,
+  type Call,
+  type Caller,
+  note,
+  toolOf,
+  type UnvouchedValue,
+  type Verdict,
+} from "../../../core/call.ts";
 import { textOf } from "../../../core/content.ts";
 import { errorMessage } from "../../../core/error.ts";
 import { reasonText } from "../../../core/localized-text.ts";
@@ -44,7 +52,7 @@ export interface ProvenanceOptions extends ProvenanceSettings {
 
 /** What sessions have learned. An entry has the number of its place, from 1, without gaps. */
 export interface ProvenanceStore {
-  /** The entries behind a number, in order. */
+  /** The first entry, and those behind a number, in order. */
   after(session: string, seq: number): MaybePromise<readonly string[]>;
   /** False if the number is taken. */
   add(session: string, seq: number, entry: string): MaybePromise<boolean>;
@@ -99,6 +107,8 @@ const AROUND = 60;
 interface Opened {
   state: SessionState;
   seq: number;
+  /** The first entry, with the session's key. */
+  first: string;
 }
 
 export function createProvenance(options: ProvenanceOptions, { now, readResult }: ProvenanceParts): Provenance {
@@ -217,13 +227,15 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
     const found = labelsOfCall(call, labels, result);
     const isText = found.includes("untrusted_input");
     const approved = call.verdict?.by === "approval" ? call.verdict.unvouched : undefined;
+    const answers = textsOf(call.asked?.answers);
     // Most tools say nothing about their results, and change nothing that later calls could name.
-    if (!isText && !approved && tool.isBuiltIn && Object.keys(tool.roles.trust).length === 0) return result;
+    const isSilent = !isText && !approved && answers.length === 0;
+    if (isSilent && tool.isBuiltIn && Object.keys(tool.roles.trust).length === 0) return result;
     if (isText) recent.set(`${session} ${call.id}`, shortValuesOf(result));
     const read = { callId: call.id, tool, input: call.input, isText, isSensitive: found.includes("sensitive_data") };
-    const done = then(approved && append(session, (state) => state.approvedEntry(approved)), () =>
-      append(session, (state) => inSlices(state.readResult(read, valuesOf(result)))),
-    );
+    let done: MaybePromise<unknown> = approved && append(session, (state) => state.approvedEntry(approved));
+    for (const text of answers) done = then(done, () => append(session, (state) => state.messageEntry(text)));
+    done = then(done, () => append(session, (state) => inSlices(state.readResult(read, valuesOf(result)))));
     const failed = (why: unknown): ToolResult => {
       if (isText) unsaved.add(session);
       return { ...result, metadata: { ...result.metadata, taintUnsaved: errorMessage(why) } };
@@ -268,8 +280,9 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
       return kept ?? (recorded && valuesOf(recorded));
     });
     const values = unvouched.slice(0, MAX_SHOWN).map(({ argument, value, authority }): UnvouchedValue => {
-      const source = authority === "call" ? undefined : firstSource(value, texts);
-      const origin = source ? "text" : state.isKnown(value) ? "unnamed" : "nowhere";
+      const source = authority === "call" ? undefined : firstSource(value, texts.found);
+      const missing = texts.isWhole ? "nowhere" : "unread";
+      const origin = source ? "text" : state.isKnown(value) ? "unnamed" : missing;
       return { argument, value: value.slice(0, MAX_SHOWN_VALUE), authority, origin, source };
     });
     const [first] = values;
@@ -292,13 +305,20 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
 
   function load(session: string): MaybePromise<Opened | undefined> {
     const known = opened.get(session);
-    return then(store.after(session, known?.seq ?? 0), (rows) => {
+    const from = known?.seq ?? 0;
+    return then(store.after(session, from), (rows) => {
       let at = opened.get(session);
       // Another call has read further in the meantime.
-      if (at && at.seq > (known?.seq ?? 0)) return at;
-      for (const row of rows) {
+      if (at !== known || (at && at.seq !== from)) return load(session);
+      // The session was deleted; its name may be used again.
+      if (at && rows[0] !== at.first) {
+        opened.delete(session);
+        lastTexts.delete(session);
+        return load(session);
+      }
+      for (const row of at ? rows.slice(1) : rows) {
         const entry = JSON.parse(row) as ProvenanceEntry;
-        at ??= { state: new SessionState(entry.type === "key" ? entry.key : [0, 0]), seq: 0 };
+        at ??= { state: new SessionState(entry.type === "key" ? entry.key : [0, 0]), seq: 0, first: row };
         at.state.apply(entry);
         at.seq++;
       }
@@ -332,6 +352,11 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
 type MakeEntry = (state: SessionState) => MaybePromise<ProvenanceEntry | undefined>;
 
 function nothing(): void {}
+
+/** What a person answered to the questions of a call is what the user wrote. */
+function textsOf(answers: AskedCall["answers"] = []): string[] {
+  return answers.flatMap(({ choices = [], text: own }) => (own === undefined ? choices : [...choices, own]));
+}
 
 function then<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
   return value instanceof Promise ? value.then(next) : next(value);
@@ -417,16 +442,19 @@ interface ReadText {
   values: readonly unknown[];
 }
 
+/** `isWhole`: every text that was read is still there. */
 async function readTexts(
-  { sources }: SessionState,
+  { sources, hasMoreSources }: SessionState,
   read: (callId: string) => Promise<readonly unknown[] | undefined>,
-): Promise<ReadText[]> {
-  const texts: ReadText[] = [];
+): Promise<{ found: ReadText[]; isWhole: boolean }> {
+  const found: ReadText[] = [];
+  let isWhole = !hasMoreSources;
   for (const { callId, toolName } of sources) {
     const values = callId === "" ? undefined : await read(callId).catch(() => undefined);
-    if (values) texts.push({ callId, toolName, values });
+    if (values && values.length > 0) found.push({ callId, toolName, values });
+    else isWhole = false;
   }
-  return texts;
+  return { found, isWhole };
 }
 
 /** Where a value first stood in a text of others, with the words around it. */
@@ -478,7 +506,8 @@ export class MemoryProvenanceStore implements ProvenanceStore {
   readonly #sessions = new Map<string, string[]>();
 
   after(session: string, seq: number): readonly string[] {
-    return (this.#sessions.get(session) ?? []).slice(seq);
+    const entries = this.#sessions.get(session) ?? [];
+    return [...entries.slice(0, 1), ...entries.slice(Math.max(1, seq))];
   }
 
   add(session: string, seq: number, entry: string): boolean {

@@ -125,6 +125,8 @@ export class SessionState {
   #saidItems = 0;
   /** Calls whose results had text of others. */
   readonly sources: { callId: string; toolName: string }[] = [];
+  /** There were more of them. */
+  hasMoreSources = false;
   /** Text of others was read. */
   hasText = false;
   hasUserText = false;
@@ -177,7 +179,10 @@ export class SessionState {
     if (isText) {
       this.hasText = true;
       this.sources.push({ callId, toolName });
-      if (this.sources.length > MAX_NAMED) this.sources.shift();
+      if (this.sources.length > MAX_NAMED) {
+        this.sources.shift();
+        this.hasMoreSources = true;
+      }
     }
     addAll(this.#written, written);
     addAll(this.#own, own);
