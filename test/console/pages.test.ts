@@ -13,7 +13,7 @@ import { openConsole, type OpenConsole } from "./open-console.ts";
 const found = await findBrowser();
 const MODERN = fileURLToPath(new URL("../mcp/modern-server.mjs", import.meta.url));
 
-describe.skipIf("missing" in found)("the pages of the console", () => {
+describe.skipIf("missing" in found)("the pages of the console", { timeout: 240_000 }, () => {
   let console: OpenConsole;
   let page: Page;
 
@@ -22,7 +22,7 @@ describe.skipIf("missing" in found)("the pages of the console", () => {
     // Calls of agents wait for the answer, as those of a server do.
     console = await openConsole(found, { approvalWaitMs: 600_000 });
     page = await console.open();
-    page.setDefaultTimeout(45_000);
+    page.setDefaultTimeout(90_000);
   }, 120_000);
   afterAll(async () => {
     await console?.close();
@@ -46,6 +46,16 @@ describe.skipIf("missing" in found)("the pages of the console", () => {
     const chat = page.getByRole("region", { name: "Conversation" });
     await expectShown(chat.getByText("You said: good morning"));
     await expectShown(page.getByText("12 tokens in, 3 out"));
+    // Markdown is drawn as elements: no tag of it exists, no picture is fetched, and a link says where it leads.
+    await say.fill(
+      "**bold** <b id=evil>x</b> ![p](https://a.example/p.png) [here](https://b.example/) [js](javascript:1)",
+    );
+    await page.getByRole("button", { name: "Send" }).click();
+    const reply = chat.getByRole("article", { name: "Agent" }).filter({ hasText: "bold" });
+    await expectShown(reply.locator("strong").getByText("bold"));
+    await expectShown(reply.getByText("<b id=evil>"));
+    await expectShown(reply.getByText("(b.example)"));
+    expect(await reply.locator("img, #evil, a[href^=javascript]").count()).toBe(0);
     await say.fill("for ever");
     await say.press("Enter");
     await expectShown(chat.getByRole("article", { name: "It speaks" }).getByText("You said: for ever"));

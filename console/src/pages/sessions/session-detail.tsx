@@ -13,7 +13,7 @@ import { useAction } from "../../parts/use-action.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { useScope } from "../../use-scope.ts";
-import { SessionEntryView } from "./session-entry.tsx";
+import { Said, SessionEntryView } from "./session-entry.tsx";
 import { SessionQuestions } from "./session-questions.tsx";
 import { SessionStateBadge, SessionUsage } from "./session-state.tsx";
 import { addressOfSession, treeOf } from "./session-tree.ts";
@@ -103,11 +103,12 @@ function SessionBody(props: { session: AgentSessionDetail; stream: StreamedSessi
           </span>
         ) : null}
       </p>
-      <SessionQuestions session={session} />
       <TodoList items={session.todos} />
       <Family sessions={session.family} current={session.key} />
       <section className="panel" aria-label={w.conversation}>
         <Conversation stream={stream} results={results} asked={asked} />
+        <SessionQuestions session={session} />
+        <End stream={stream} asked={asked.size} />
       </section>
       {maySay ? <SayForm say={say} field={field} /> : null}
     </>
@@ -121,12 +122,6 @@ function Conversation(props: {
 }) {
   const { entries, speaking } = props.stream;
   const w = useWords(words);
-  const end = useRef<HTMLDivElement>(null);
-  const isAsked = props.asked.size > 0;
-  useEffect(() => {
-    // The question above the conversation stays in view while it waits.
-    if (!isAsked) end.current?.scrollIntoView({ block: "nearest" });
-  }, [entries, speaking, isAsked]);
   return (
     <div className="body stack chat" role="log" aria-live="polite">
       {entries.length === 0 ? <p className="muted">{w.nothing}</p> : null}
@@ -135,12 +130,19 @@ function Conversation(props: {
       ))}
       {speaking === "" ? null : (
         <article className="stack said agent" aria-label={w.speaking}>
-          <VisibleText as="p" className="pre words" text={speaking} />
+          <Said text={speaking} />
         </article>
       )}
-      <div ref={end} className="chat-end" />
     </div>
   );
+}
+
+/** What came last stays in view: the words, or the question that they lead to. */
+function End({ stream: { entries, speaking }, asked }: { stream: StreamedSession; asked: number }) {
+  const end = useRef<HTMLDivElement>(null);
+  // Newer browsers return a promise, which is no clean-up.
+  useEffect(() => void end.current?.scrollIntoView({ block: "nearest" }), [entries, speaking, asked]);
+  return <div ref={end} className="chat-end" />;
 }
 
 /** The sessions that belong together, as a tree. A session that is alone needs none. */

@@ -1,8 +1,10 @@
 import { Bot, CornerDownRight, User, Wrench } from "lucide-react";
+import { lazy, Suspense } from "react";
 import { Link } from "wouter";
 import type { ToolResult } from "../../../../src/contracts/basics.ts";
 import type { SessionEntry } from "../../../../src/contracts/sessions.ts";
 import { defineWords, type Pair, useWords } from "../../language.tsx";
+import { loadWithRetry } from "../../lazy-page.tsx";
 import { StatusBadge } from "../../parts/badges.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -29,6 +31,17 @@ const words = defineWords({
   } as Record<string, Pair>,
   turn: ["The turn", "本轮"],
 });
+
+const Markdown = lazy(() => loadWithRetry(() => import("../../parts/markdown.tsx")));
+
+/** What somebody said, drawn as Markdown. */
+export function Said({ text }: { text: string }) {
+  return (
+    <Suspense fallback={<VisibleText as="p" className="pre words" text={text} />}>
+      <Markdown text={text} />
+    </Suspense>
+  );
+}
 
 type Part = Exclude<Extract<NonNullable<SessionEntry["message"]>, { content: unknown }>["content"], string>[number];
 
@@ -84,12 +97,12 @@ function PartView(props: { part: Part; results: ReadonlyMap<string, ToolResult>;
   const w = useWords(words);
   switch (part.type) {
     case "text":
-      return <VisibleText as="p" className="pre words" text={part.text} />;
+      return <Said text={part.text} />;
     case "reasoning":
       return (
         <details>
           <summary className="muted small">{w.thinking}</summary>
-          <VisibleText as="p" className="pre words muted" text={part.text} />
+          <Said text={part.text} />
         </details>
       );
     case "image":
