@@ -13,7 +13,7 @@ import { openConsole, type OpenConsole } from "./open-console.ts";
 const MANY = process.env["HAFT_FULL"] === "1" ? 10_000 : 2_000;
 const found = await findBrowser();
 
-describe.skipIf("missing" in found)("the approvals page", () => {
+describe.skipIf("missing" in found)("the approvals page", { timeout: 240_000 }, () => {
   let console: OpenConsole;
   let page: Page;
 
@@ -21,7 +21,7 @@ describe.skipIf("missing" in found)("the approvals page", () => {
     if ("missing" in found) return;
     console = await openConsole(found);
     page = await console.open({ width: 1440, height: 900 });
-    page.setDefaultTimeout(45_000);
+    page.setDefaultTimeout(90_000);
   }, 120_000);
   afterAll(async () => {
     await console?.close();
@@ -124,6 +124,36 @@ describe.skipIf("missing" in found)("the approvals page", () => {
     await page.keyboard.press("y");
     await expectShown(lines().getByText("Answered"));
     expect(await console.host.haft.approvals.get(id)).toMatchObject({ answers: [{ choices: ["SQLite"] }] });
+  });
+
+  test("names a value that a stranger chose, where it stands, and what the user wrote; a yes covers that value alone", async () => {
+    const { haft } = console.host;
+    const caller = { user: "ada", session: "mails" };
+    await haft.execute("read_mail", {}, { caller, userMessage: "Answer my mails." });
+    const input = { iban: "DE89370400440532013000" };
+    const id = await ask("transfer", input, caller);
+    await go(`/approvals/${id}`);
+    const values = card().getByRole("region", { name: "Who chose this value?" });
+    await expectShown(values.getByText("a text that somebody else wrote"));
+    expect(await values.locator("mark").innerText()).toBe(input.iban);
+    await expectShown(values.getByRole("link", { name: "read_mail" }));
+    await expectShown(values.getByText("Answer my mails."));
+    await settled();
+    await page.keyboard.press("y");
+    await expectShown(lines().getByText("completed"));
+    expect(await haft.execute("transfer", input, { caller })).toMatchObject({ status: "completed" });
+    await ask("transfer", { iban: "DE02120300000000202051" }, caller);
+  });
+
+  test("tells a screen reader of a new question on every page, once", async () => {
+    await askToWrite("known.txt");
+    await go("/jobs");
+    await expectShown(page.locator("nav .count").getByText("1"));
+    const heard = page.getByRole("status").filter({ hasText: "waits for you" });
+    expect(await heard.count()).toBe(0);
+    await askToWrite("heard.txt");
+    await expectShown(heard.getByText("heard.txt"));
+    expect(await heard.count()).toBe(1);
   });
 
   test("lists the keys of the page", async () => {
@@ -666,7 +696,7 @@ describe.skipIf("missing" in found)("the approvals page", () => {
 
   test("is an inbox on a phone: list, card, answer, undo, without scrolling sideways", async () => {
     const phone = await console.open({ width: 390, height: 780 });
-    phone.setDefaultTimeout(45_000);
+    phone.setDefaultTimeout(90_000);
     await askToWrite("phone-1.txt", "from afar\n");
     await askToWrite("phone-2.txt");
     const isWide = (): Promise<unknown> =>
@@ -699,7 +729,7 @@ describe.skipIf("missing" in found)("the approvals page", () => {
 
   test("answers one call however often somebody taps, and never hides the call from its answers", async () => {
     const phone = await console.open({ width: 780, height: 360 });
-    phone.setDefaultTimeout(45_000);
+    phone.setDefaultTimeout(90_000);
     const first = await askToWrite("tap-1.txt");
     await askToWrite("tap-2.txt");
     await go(`/approvals/${first}`, phone);

@@ -5,11 +5,13 @@ import { useLanguage } from "../language.tsx";
 import { VisibleText } from "./visible-text.tsx";
 
 let chinese: ReadonlyMap<string, string> | undefined;
+let chineseValues: ReadonlyMap<string, string> | undefined;
 let loading: Promise<void> | undefined;
 
 /** Loaded when the language is chosen. What is there already is not waited for. */
 function loadChinese(): Promise<void> {
-  loading ??= loadWithRetry(() => import("../localized-texts.zh.ts")).then(({ TEXTS_ZH }) => {
+  loading ??= loadWithRetry(() => import("../localized-texts.zh.ts")).then(({ TEXTS_ZH, VALUES_ZH }) => {
+    chineseValues = new Map(Object.entries(VALUES_ZH));
     chinese = new Map(Object.entries(TEXTS_ZH));
   });
   return loading;
@@ -24,7 +26,10 @@ export function useLocalized(): (text: LocalizedText) => string {
       const template = language === "zh" ? chinese?.get(key) : undefined;
       if (template === undefined) return text;
       const known = new Map(Object.entries(values ?? {}));
-      return template.replace(/\{(\w+)\}/g, (whole, name: string) => String(known.get(name) ?? whole));
+      return template.replace(/\{(\w+)\}/g, (whole, name: string) => {
+        const value = String(known.get(name) ?? whole);
+        return chineseValues?.get(value) ?? value;
+      });
     },
     [language],
   );

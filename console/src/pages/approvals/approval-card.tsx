@@ -1,5 +1,5 @@
 import { ArrowLeft, History, MessageCircleQuestionMark } from "lucide-react";
-import { type ReactNode, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { Link } from "wouter";
 import type { ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import { contracts } from "../../../../src/contracts/index.ts";
@@ -9,6 +9,7 @@ import { KindBadge } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { looksLikeDiff } from "../../parts/diff/parse-diff.ts";
+import { Facts as FactList } from "../../parts/facts.tsx";
 import { useFolds } from "../../parts/folds.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
 import { Localized } from "../../parts/localized.tsx";
@@ -22,6 +23,7 @@ import { AnswerBar } from "./answer-bar.tsx";
 import { CallEffect, DownloadLink } from "./call-effect.tsx";
 import { Countdown } from "./countdown.tsx";
 import type { AnswerLine } from "./use-answers.ts";
+import { UnvouchedValues } from "./unvouched-values.tsx";
 import { AnsweredQuestions, UserQuestions } from "./user-questions.tsx";
 
 const words = defineWords({
@@ -32,6 +34,13 @@ const words = defineWords({
   session: ["session", "会话"],
   folder: ["Folder", "文件夹"],
   why: ["Why it asks", "为何询问"],
+  byRule: ["You have a rule that asks about calls like this:", "你有一条规则要求询问此类调用："],
+  byTool: ["No rule of yours allows it, and the tool asks by default.", "没有规则允许它，而该工具默认会询问。"],
+  unclear: [
+    "What it does is only known when it runs, so no rule can allow it in advance.",
+    "它做什么要到运行时才知道，因此没有规则能提前允许它。",
+  ],
+  toPolicy: ["Rules and grants", "规则与授权"],
   risk: ["Risk", "风险"],
   replaces: ["This replaces an earlier request. What changed since:", "此请求取代了之前的一个。此后的变化："],
   earlier: ["the earlier question", "之前的请求"],
@@ -155,6 +164,7 @@ function PermissionCard({ approval, onAnswer, line, backTo }: ApprovalCardProps)
             </div>
           </div>
         ) : null}
+        <UnvouchedValues verdict={approval.verdict} />
         {countFolds(<CallEffect approval={approval} />)}
         <Facts approval={approval} />
         <details open={showsRequest} onToggle={({ currentTarget }) => setShowsRequest(currentTarget.open)}>
@@ -183,53 +193,67 @@ function Facts({ approval }: { approval: ApprovalInfo }) {
   const { caller, risk, steps = [], questions } = approval;
   const besideSteps = new Set(steps.map(({ asks }) => asks?.text));
   const reasons = questions ? [] : risk.reasons.filter(({ text }) => !besideSteps.has(text));
+  const { cwd, preview } = approval;
+  const showsFolder = !questions && !preview?.facts?.some(({ key }) => key === "preview.folder");
   return (
-    <dl className="facts">
-      {reasons.length > 0 ? (
-        <Fact name={w.risk}>
-          <ul className="risk-reasons">
-            {reasons.map((reason) => (
-              <li key={reason.text}>
-                <Localized text={reason} />
-              </li>
-            ))}
-          </ul>
-        </Fact>
-      ) : null}
-      {questions ? null : (
-        <Fact name={w.why}>
-          <Localized text={{ key: "", ...approval.verdict, text: approval.reason }} />
-        </Fact>
-      )}
-      <Fact name={w.by}>
-        <VisibleText text={[caller.user, caller.agent].filter(Boolean).join(" · ") || w.someone} />
-        {caller.session ? (
-          <span className="muted">
-            {" "}
-            · {w.session}{" "}
-            <Link className="mono" href={`/sessions/${encodeURIComponent(caller.session)}`}>
-              <VisibleText text={caller.session} />
-            </Link>
-          </span>
-        ) : null}{" "}
-        · <TimeAgo at={approval.askedAt} />
-      </Fact>
-      {approval.cwd !== undefined &&
-      !questions &&
-      !approval.preview?.facts?.some(({ key }) => key === "preview.folder") ? (
-        <Fact name={w.folder}>
-          <VisibleText className="mono" text={approval.cwd} />
-        </Fact>
-      ) : null}
-    </dl>
+    <FactList
+      facts={[
+        [
+          w.risk,
+          reasons.length > 0 && (
+            <ul className="risk-reasons">
+              {reasons.map((reason) => (
+                <li key={reason.text}>
+                  <Localized text={reason} />
+                </li>
+              ))}
+            </ul>
+          ),
+        ],
+        // The values and who chose them are shown above.
+        [w.why, !questions && !approval.verdict?.unvouched && <Why approval={approval} />],
+        [
+          w.by,
+          <>
+            <VisibleText text={[caller.user, caller.agent].filter(Boolean).join(" · ") || w.someone} />
+            {caller.session ? (
+              <span className="muted">
+                {" "}
+                · {w.session}{" "}
+                <Link className="mono" href={`/sessions/${encodeURIComponent(caller.session)}`}>
+                  <VisibleText text={caller.session} />
+                </Link>
+              </span>
+            ) : null}{" "}
+            · <TimeAgo at={approval.askedAt} />
+          </>,
+        ],
+        [w.folder, showsFolder && cwd !== undefined && <VisibleText text={cwd} />, "mono"],
+      ]}
+    />
   );
 }
 
-function Fact({ name, children }: { name: string; children: ReactNode }) {
+const FOR_PEOPLE: ReadonlyMap<string, "byRule" | "byTool" | "unclear"> = new Map([
+  ["verdict.askRule", "byRule"],
+  ["verdict.toolAsks", "byTool"],
+  ["verdict.hidden", "unclear"],
+  ["verdict.mayBeProtected", "unclear"],
+]);
+
+/** For a person who decides now. The reason itself also tells a model what to write instead. */
+function Why({ approval: { verdict, reason, toolName } }: { approval: ApprovalInfo }) {
+  const w = useWords(words);
+  const { key = "", values, rule } = verdict ?? {};
+  const known = FOR_PEOPLE.get(key);
+  const where = new URLSearchParams(rule === undefined ? { tab: "why", tool: toolName } : { q: rule });
   return (
     <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
+      {known === undefined ? <Localized text={{ key, values, text: reason }} /> : w[known]}{" "}
+      {known === undefined || rule === undefined ? null : <VisibleText as="code" text={rule} />}{" "}
+      <Link className="small" href={`/policy?${where}`}>
+        {w.toPolicy}
+      </Link>
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { Bell, BellRing, Keyboard, ShieldCheck, Sparkles } from "lucide-react";
-import { lazy, Suspense, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import type { ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import { api, queries, useApi } from "../../api.ts";
@@ -15,6 +15,7 @@ import { Select } from "../../parts/select.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { useToolTitle } from "../../parts/tool-text.ts";
+import { useMedia } from "../../parts/use-media.ts";
 import { useKeys } from "../../parts/use-keys.ts";
 import { AnswerLines } from "./answer-lines.tsx";
 import { ApprovalCard } from "./approval-card.tsx";
@@ -144,7 +145,7 @@ function OpenApprovals({ answers }: { answers: Answers }) {
   const queue = useQueue(view, answers.answered);
   const [selection, select] = useSelection(queue.items);
   const [isBatchOpen, setBatchOpen] = useState(false);
-  const isNarrow = useIsNarrow();
+  const isNarrow = useMedia(NARROW);
   const { items } = queue;
   const wanted = pathPart(path, 2);
   const current = items.find(({ id }) => id === wanted);
@@ -325,7 +326,7 @@ function AnsweredApprovals({ answers }: { answers: Answers }) {
   const [path, go] = useLocation();
   const { addressOf } = useQueueView();
   const { data, error, refetch } = useApi("approvals", "list", [{ state: "answered", brief: true }]);
-  const isNarrow = useIsNarrow();
+  const isNarrow = useMedia(NARROW);
   const shown = useMemo(
     () =>
       (data?.items ?? []).toSorted(
@@ -431,16 +432,5 @@ const SAID = {
   deny: "denied",
 } as const;
 
+/** The list and the card are two screens. */
 const NARROW = "(max-width: 960px)";
-
-/** Whether the list and the card are two screens. */
-function useIsNarrow(): boolean {
-  return useSyncExternalStore(
-    (watcher) => {
-      const query = matchMedia(NARROW);
-      query.addEventListener("change", watcher);
-      return () => query.removeEventListener("change", watcher);
-    },
-    () => matchMedia(NARROW).matches,
-  );
-}
