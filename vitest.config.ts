@@ -72,5 +72,6 @@ export default defineConfig({
     // For a busy machine; what hangs is found all the same.
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });

@@ -2,6 +2,7 @@ import { Ellipsis, Languages, LogOut, Moon, Search, Sun, SunMoon, TriangleAlert,
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import type { ServerInfo } from "../../src/contracts/server.ts";
+import { usePending } from "./api.ts";
 import { useConnection } from "./connection.ts";
 import { defineWords, useLanguage, useWords } from "./language.tsx";
 import { useLiveState } from "./live.ts";
@@ -34,6 +35,10 @@ const words = defineWords({
   more: ["More", "更多"],
   search: ["Search", "搜索"],
   close: ["Close", "关闭"],
+  asks: (what: string, count: number) => [
+    `A call waits for you: ${what}. ${count} in all.`,
+    `有调用等你处理：${what}。共 ${count} 个。`,
+  ],
   waiting: (count: number) => [`${count} waiting`, `${count} 个待处理`],
   themes: { light: ["Light", "浅色"], dark: ["Dark", "深色"], system: ["System", "跟随系统"] },
 });
@@ -70,6 +75,7 @@ export function Frame({ pages, current, waiting, server, children }: FrameProps)
         <SideFoot server={server} />
       </aside>
       <main className="main" id="content" tabIndex={-1}>
+        <NewQuestions isSilent={current?.section === "approvals"} />
         <OutageBanner />
         <ConfigurationBanner state={server?.configuration} />
         <SectionTabs pages={pages} current={current} />
@@ -95,6 +101,25 @@ function SearchButton() {
       <span className="grow">{w.search}</span>
       <kbd className="key">Ctrl K</kbd>
     </button>
+  );
+}
+
+/** Tells screen readers of new questions, on every page but the one that says more about them. */
+function NewQuestions({ isSilent }: { isSilent: boolean }) {
+  const w = useWords(words);
+  const { data } = usePending();
+  const known = useRef<ReadonlySet<string>>(undefined);
+  const [news, setNews] = useState("");
+  useEffect(() => {
+    if (!data) return;
+    const fresh = known.current && data.find(({ id }) => !known.current?.has(id));
+    known.current = new Set(data.map(({ id }) => id));
+    if (fresh) setNews(w.asks(`${fresh.title ?? fresh.toolName} ${fresh.subject.text}`, data.length));
+  }, [data, w]);
+  return (
+    <p className="sr-only" role="status">
+      {isSilent ? "" : news}
+    </p>
   );
 }
 

@@ -17,7 +17,7 @@ const WIDTHS = [390, 1024, 1440];
 /** What the tools, servers and agents of the tests say. */
 const UNTRANSLATED = ["Counts, and says", "Answers with what", "You said:", "This is a test message"];
 
-describe.skipIf("missing" in found)("the frame of the console", () => {
+describe.skipIf("missing" in found)("the frame of the console", { timeout: 240_000 }, () => {
   let console: OpenConsole;
   let page: Page;
   /** Another browser, for what must not change the first one. */
@@ -27,9 +27,9 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
     if ("missing" in found) return;
     console = await openConsole(found);
     page = await console.open();
-    page.setDefaultTimeout(45_000);
+    page.setDefaultTimeout(90_000);
     other = await console.open();
-    other.setDefaultTimeout(45_000);
+    other.setDefaultTimeout(90_000);
   }, 120_000);
   afterAll(async () => {
     await console?.close();

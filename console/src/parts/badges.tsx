@@ -12,7 +12,7 @@ const words = defineWords({
     failed: ["failed", "失败"],
     denied: ["denied", "已拒绝"],
     unknown: ["outcome unknown", "结果未知"],
-    pending: ["asked", "已询问"],
+    pending: ["not started", "未开始"],
   },
 });
 

@@ -13,6 +13,9 @@ const words = defineWords({
   ],
 });
 
+/** Advice that names an endpoint. */
+const FOR_PROGRAMS = /\b(?:GET|POST|PUT|PATCH|DELETE) \//;
+
 /** What went wrong and what to do next. */
 export function Failure({ error, again }: { error: Error; again?: () => void }) {
   const w = useWords(words);
@@ -21,7 +24,9 @@ export function Failure({ error, again }: { error: Error; again?: () => void }) 
   const isAway = known?.code === "unreachable";
   const translated = known && language === "zh" ? ERROR_TEXTS_ZH[known.code] : undefined;
   const title = isAway ? w.unreachable : (translated ?? error.message);
-  const details = isAway ? [] : [translated === undefined ? "" : error.message, known?.next ?? ""];
+  const details = isAway
+    ? []
+    : [translated === undefined ? "" : error.message, FOR_PROGRAMS.test(known?.next ?? "") ? "" : (known?.next ?? "")];
   return (
     <div className="notice bad" role="alert">
       <TriangleAlert size={18} aria-hidden />

@@ -33,11 +33,15 @@ export function ResultView({ result, isOfPage = false }: { result: ToolResult; i
   return (
     <section className="stack result" aria-label={result.status}>
       <p className="row">
-        <StatusBadge status={result.status} />
-        {result.durationMs === undefined ? null : (
-          <span className="muted mono">{formatDuration(result.durationMs)}</span>
+        {isOfPage ? null : (
+          <>
+            <StatusBadge status={result.status} />
+            {result.durationMs === undefined ? null : (
+              <span className="muted mono">{formatDuration(result.durationMs)}</span>
+            )}
+            {result.status === "failed" ? <span className="mono small muted">{result.error.code}</span> : null}
+          </>
         )}
-        {result.status === "failed" ? <span className="badge bad mono">{result.error.code}</span> : null}
         <span className="muted small">{cut ? w.cut : w.tokens(Math.ceil(characters / 4))}</span>
         <span className="grow" />
         {isOfPage ? null : (

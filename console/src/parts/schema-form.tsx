@@ -14,10 +14,12 @@ import {
 import { ArrowDown, ArrowUp, Plus, X } from "lucide-react";
 import { useMemo } from "react";
 import { defineWords, useWords } from "../language.tsx";
+import { countOf } from "./format.ts";
 import { VisibleText } from "./visible-text.tsx";
 
 const words = defineWords({
   required: ["required", "必填"],
+  optional: (count: number) => [countOf(count, "optional field"), `${count} 个可选字段`],
   add: ["Add", "添加"],
   remove: ["Remove", "移除"],
   up: ["Move up", "上移"],
@@ -140,13 +142,29 @@ const TEMPLATES = {
   },
 };
 
-function Fields({ properties, title, fieldPathId, optionalDataControl }: ObjectFieldTemplateProps) {
+/** What a tool needs comes first; what it also takes can be opened. */
+function Fields(props: ObjectFieldTemplateProps) {
+  const { properties, title, schema, formData, fieldPathId, optionalDataControl } = props;
+  const w = useWords(words);
   const isRoot = fieldPathId.$id === "root";
+  const isNeeded = ({ name }: { name: string }): boolean => schema.required?.includes(name) ?? false;
+  const needed = properties.filter(isNeeded);
+  const optional = properties.filter((each) => !isNeeded(each));
+  const isFilled = (name: string): boolean => (formData as Record<string, unknown> | undefined)?.[name] !== undefined;
   return (
     <div className={isRoot ? "stack form-fields" : "stack form-fields nested"}>
       {isRoot ? null : <h3>{title}</h3>}
       {optionalDataControl}
-      {properties.map(({ content }) => content)}
+      {needed.map(({ content }) => content)}
+      {optional.length > 0 && isRoot ? (
+        // Open while it has something: a filled field is never out of sight.
+        <details open={needed.length === 0 || optional.some(({ name }) => isFilled(name)) || undefined}>
+          <summary className="muted">{w.optional(optional.length)}</summary>
+          <div className="stack form-fields">{optional.map(({ content }) => content)}</div>
+        </details>
+      ) : (
+        optional.map(({ content }) => content)
+      )}
     </div>
   );
 }

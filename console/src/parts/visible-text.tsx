@@ -9,6 +9,14 @@ const LINE_MARKS: ReadonlyMap<string, string> = new Map([
   ["\t", "⇥"],
 ]);
 
+/** What joins the parts of one emoji, or asks for its coloured form, is no hidden text. */
+function isInEmoji(text: string, at: number): boolean {
+  const before = text.slice(Math.max(0, at - 3), at);
+  if (text[at] === "\uFE0F") return /\p{Extended_Pictographic}$/u.test(before);
+  if (text[at] !== "\u200D" || !/^\p{Extended_Pictographic}/u.test(text.slice(at + 1, at + 3))) return false;
+  return /[\p{Extended_Pictographic}\p{Emoji_Modifier}]\uFE0F?$/u.test(before);
+}
+
 interface VisibleTextProps extends HTMLAttributes<HTMLElement> {
   text: string;
   as?: "code" | "dd" | "del" | "dt" | "ins" | "li" | "p" | "pre" | "span" | "strong" | "td";
@@ -32,6 +40,7 @@ export function visibleParts(text: string, marks?: ReadonlyMap<string, string>):
   let from = 0;
   for (const found of text.matchAll(HIDDEN)) {
     const mark = marks?.get(found[0]);
+    if (isInEmoji(text, found.index)) continue;
     if ((USUAL.has(found[0]) && mark === undefined) || (found[0] === "\r" && text[found.index + 1] === "\n")) continue;
     const code = found[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
     parts.push(

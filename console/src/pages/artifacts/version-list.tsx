@@ -12,10 +12,17 @@ const words = defineWords({
     update_fuzzy: ["updated, approximately", "近似匹配更新"],
     rewrite: ["rewritten", "重写"],
   },
-  characters: (count: number) => [countOf(count, "character"), `${count} 个字符`],
+  characters: (count: number, more: number) => [
+    `${countOf(count, "character")}${more === 0 ? "" : ` (${signed(more)})`}`,
+    `${count} 个字符${more === 0 ? "" : `（${signed(more)}）`}`,
+  ],
   like: (percent: number) => [`${percent}% like what was quoted`, `与引用相似 ${percent}%`],
   call: ["The call", "该调用"],
 });
+
+function signed(count: number): string {
+  return count > 0 ? `+${count}` : `−${-count}`;
+}
 
 /** The versions of a document, newest first. */
 export function VersionList(props: {
@@ -27,7 +34,7 @@ export function VersionList(props: {
   return (
     <section className="panel versions" aria-label={w.versions}>
       <ul className="stack rows">
-        {props.versions.map(({ version, type, at, author, characters, similarity, callId }) => (
+        {props.versions.map(({ version, type, at, author, characters, similarity, callId }, place) => (
           <li key={version} className="row">
             <button className="button" aria-pressed={version === props.shown} onClick={() => props.onChoose(version)}>
               v{version}
@@ -37,7 +44,13 @@ export function VersionList(props: {
               <span className="badge warn">{w.like(Math.floor(similarity * 100))}</span>
             )}
             <span className="grow cut small muted">
-              {[author.agent, author.user, w.characters(characters)].filter(Boolean).join(" · ")}
+              {[
+                author.agent,
+                author.user,
+                w.characters(characters, characters - (props.versions[place + 1]?.characters ?? characters)),
+              ]
+                .filter(Boolean)
+                .join(" · ")}
             </span>
             {callId === undefined ? null : (
               <Link className="small" href={`/work/${encodeURIComponent(callId)}`}>

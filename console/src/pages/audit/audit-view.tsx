@@ -198,13 +198,13 @@ function Row({ entry }: { entry: AuditEntry }) {
       <Link className="audit-row" href={`/audit/${encodeURIComponent(entry.id)}`}>
         <span className="audit-type">{typeName(entry.type)}</span>
         <span className="audit-what">
-          {entry.subject ? <CallSubject subject={entry.subject} /> : null}
+          {entry.subject ? <CallSubject subject={entry.subject} /> : <VisibleText className="cut" text={said(entry)} />}
           <VisibleText className="mono small muted cut" text={entry.toolName} />
         </span>
         <span className="audit-badges">
           {entry.risk ? <RiskBadge level={entry.risk} short /> : null}
           {entry.verdict ? <DecisionBadge verdict={entry.verdict} /> : null}
-          {entry.errorCode ? <span className="badge bad mono">{entry.errorCode}</span> : null}
+          {entry.errorCode ? <span className="badge bad">{entry.errorCode.replaceAll("_", " ")}</span> : null}
         </span>
         <VisibleText className="small muted cut" text={entry.caller.agent ?? entry.caller.user ?? ""} />
         <span className="audit-time small muted">
@@ -214,6 +214,14 @@ function Row({ entry }: { entry: AuditEntry }) {
       </Link>
     </li>
   );
+}
+
+/** What an entry that is about no call says: its texts, without hashes and ids. */
+function said({ result }: AuditEntry): string {
+  const texts = Object.entries(Object(result) as Record<string, unknown>).flatMap(([name, value]) =>
+    typeof value === "string" && !/hash|id$/i.test(name) ? [value] : [],
+  );
+  return texts.join(" · ").slice(0, 200);
 }
 
 /** The whole log that matches, as a download. */

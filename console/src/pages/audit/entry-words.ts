@@ -12,6 +12,8 @@ const words = defineWords({
     approval_asked: ["Approval asked", "请求审批"],
     approval_answered: ["Approval answered", "审批答复"],
     rule_added: ["Rule added", "新增规则"],
+    rule_removed: ["Rule removed", "移除规则"],
+    grant: ["Grant", "授权"],
     undo: ["Undo", "撤销"],
     config_changed: ["Settings changed", "设置变更"],
     trust: ["Trust", "信任"],

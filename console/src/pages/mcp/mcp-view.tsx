@@ -73,8 +73,10 @@ export default function McpView() {
       <Loaded query={query}>
         {({ items }) => (
           <div ref={list} className="stack">
-            <h2>{w.servers}</h2>
-            {items.length === 0 ? <Empty isPanel icon={Plug} title={w.none} lead={w.noneLead} /> : null}
+            {items.length > 0 ? <h2>{w.servers}</h2> : null}
+            {items.length === 0 && !entries.data?.items.some(({ isTrusted }) => !isTrusted) ? (
+              <Empty isPanel icon={Plug} title={w.none} lead={w.noneLead} />
+            ) : null}
             {wanted && !items.some(({ name }) => name === wanted) ? (
               <Failure error={new Error(w.gone(wanted))} />
             ) : null}

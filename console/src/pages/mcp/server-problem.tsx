@@ -13,7 +13,11 @@ const words = defineWords({
     seconds > 0 ? `${seconds} 秒后重试` : "马上重试",
   ],
   failed: (at: string) => [`failed at ${at}`, `${at} 失败`],
-  stderr: ["The end of its standard error:", "标准错误的末尾："],
+  stderr: ["What it printed last", "它最后的输出"],
+  act: (place = "") => [
+    `Correct its entry${place && ` in ${place}`}, or what it names, and press Reconnect.`,
+    `请修改${place && ` ${place} 中`}它的条目或其中所指的内容，然后点“重新连接”。`,
+  ],
 });
 
 const SHOWN_LINES = 5;
@@ -38,13 +42,14 @@ export function ServerProblem({ server }: { server: McpServerInfo }) {
     <div className={`notice ${isFault ? "bad" : "warn"}`}>
       <TriangleAlert size={18} aria-hidden />
       <div className="grow pre mcp-reason">
-        <VisibleText text={error} />
+        <VisibleText as="strong" lang="en" text={error} />
+        {isFault ? <p>{w.act(server.origin)}</p> : null}
         {facts.length > 0 ? <p className="small">{facts.join(" · ")}</p> : null}
         {lines.length > 0 ? (
-          <>
-            <p className="small">{w.stderr}</p>
+          <details className="small">
+            <summary>{w.stderr}</summary>
             <VisibleText as="pre" text={lines.join("\n")} />
-          </>
+          </details>
         ) : null}
       </div>
     </div>

@@ -18,8 +18,8 @@ import { PlayedCall } from "./played-call.tsx";
 const words = defineWords({
   title: ["Playground", "演练场"],
   lead: [
-    "Paste a model's output in any format. See its calls, what the policy decides, and what the model gets back.",
-    "粘贴模型的输出，任何格式都可以。查看其中的调用、策略的裁决，以及返回给模型的内容。",
+    "Find out why a model's call was not understood, or was refused: paste what the model wrote, in any format. Nothing runs before you say so.",
+    "查明模型的调用为何没有被识别或被拒绝：粘贴模型的输出，任何格式都可以。未经你同意不会运行任何内容。",
   ],
   text: ["What the model said", "模型的输出"],
   format: ["Format", "格式"],

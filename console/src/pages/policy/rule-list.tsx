@@ -7,6 +7,7 @@ import { DecisionBadge } from "../../parts/badges.tsx";
 import { Button, SureButton } from "../../parts/button.tsx";
 import { Choices } from "../../parts/choices.tsx";
 import { Empty } from "../../parts/empty.tsx";
+import { CopyButton } from "../../parts/copy-button.tsx";
 import { countOf, formatNumber } from "../../parts/format.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
@@ -35,7 +36,7 @@ const words = defineWords({
   edit: ["Edit", "编辑"],
   revoke: ["Revoke", "撤销"],
   sure: ["Really revoke?", "确定撤销？"],
-  byHand: ["Edit it in its file", "请在其文件中编辑"],
+  byHand: ["Copy its place", "复制其位置"],
   add: ["Add a rule", "添加规则"],
   save: ["Save", "保存"],
   saveNew: ["Add", "添加"],
@@ -173,8 +174,8 @@ function RuleRow(props: {
             </Button>
             <SureButton look="small danger" icon={Undo2} text={w.revoke} sure={w.sure} onSure={revoke} />
           </>
-        ) : (
-          <span className="small muted">{rule.canEdit ? "" : w.byHand}</span>
+        ) : rule.canEdit ? null : (
+          <CopyButton text={place} label={w.byHand} />
         )}
       </span>
       {failure}

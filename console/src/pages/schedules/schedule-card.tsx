@@ -123,7 +123,7 @@ export function ScheduleCard({ schedule, isOpen }: { schedule: ScheduleInfo; isO
             )}
             {schedule.missed === "skip" ? <span className="badge">{w.skip}</span> : null}
           </p>
-          <ScheduleFacts schedule={schedule} />
+          <ScheduleFacts schedule={schedule} isOpen={isOpen} />
           {isOpen ? <ScheduleRuns id={id} /> : null}
         </div>
       )}
@@ -131,7 +131,7 @@ export function ScheduleCard({ schedule, isOpen }: { schedule: ScheduleInfo; isO
   );
 }
 
-function ScheduleFacts({ schedule }: { schedule: ScheduleInfo }) {
+function ScheduleFacts({ schedule, isOpen }: { schedule: ScheduleInfo; isOpen: boolean }) {
   const w = useWords(words);
   const { target, lastRun, upcoming, subject, risk } = schedule;
   const { caller, ...rights } = schedule.authority;
@@ -173,14 +173,15 @@ function ScheduleFacts({ schedule }: { schedule: ScheduleInfo }) {
         ],
         [w.as, [caller.user, caller.agent, caller.session].filter(Boolean).join(" · ") || w.nobody],
         [w.rights, isLimited && <VisibleText text={JSON.stringify(rights)} />, "mono"],
-        [w.upcoming, upcoming.length > 0 && <UpcomingTimes schedule={schedule} />],
+        [w.upcoming, upcoming.length > 0 && <UpcomingTimes schedule={schedule} max={isOpen ? 5 : 2} />],
       ]}
     />
   );
 }
 
 /** In the time zone of the schedule and, if that is another one, in the reader's. */
-function UpcomingTimes({ schedule: { timing, upcoming } }: { schedule: ScheduleInfo }) {
+function UpcomingTimes({ schedule: { timing, upcoming: all }, max }: { schedule: ScheduleInfo; max: number }) {
+  const upcoming = all.slice(0, max);
   const w = useWords(words);
   const { language } = useLanguage();
   const own = browserTimeZone();

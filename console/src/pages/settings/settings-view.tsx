@@ -1,6 +1,6 @@
 import { LogOut } from "lucide-react";
 import type { ServerInfo } from "../../../../src/contracts/server.ts";
-import { useApi } from "../../api.ts";
+import { useApi, usePending } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Facts } from "../../parts/facts.tsx";
@@ -41,9 +41,9 @@ const words = defineWords({
     `${kind}：命令不受限制，每次都会询问`,
   ],
   load: ["Calls now", "当前调用"],
-  loadText: (running: number, waiting: number) => [
-    `${running} running, ${waiting} waiting`,
-    `${running} 个运行中，${waiting} 个等待`,
+  loadText: (running: number, queued: number, asked: number) => [
+    `${running} running, ${queued} queued, ${asked} waiting for a person`,
+    `${running} 个运行中，${queued} 个排队，${asked} 个等待处理`,
   ],
   warnings: ["Warnings", "警告"],
   noWarnings: ["None", "无"],
@@ -101,6 +101,7 @@ function BrowserSettings() {
 function ServerFacts() {
   const w = useWords(words);
   const query = useApi("server", "info", []);
+  const asked = usePending().data?.length ?? 0;
   const { data } = query;
   if (!data) return <Loaded query={query}>{() => null}</Loaded>;
   const { store, sandbox, load, warnings } = data;
@@ -113,7 +114,7 @@ function ServerFacts() {
           [w.workspace, <VisibleText text={data.workspace ?? "–"} />, "mono"],
           [w.store, store && <VisibleText text={[store.kind, store.place].filter(Boolean).join(" · ")} />, "mono"],
           [w.sandbox, sandbox && <SandboxFact {...sandbox} />],
-          [w.load, w.loadText(load.running, load.waiting)],
+          [w.load, w.loadText(load.running, load.waiting, asked)],
           [w.warnings, warnings.length === 0 ? w.noWarnings : <Warnings texts={warnings} />],
         ]}
       />

@@ -41,10 +41,10 @@ export function TimeChart(props: {
           width: Math.max(240, element.clientWidth - 20),
           height: 190,
           series: [
-            { label: w.time, value: (_chart, at) => (at === null ? "–" : formatDateTime(at * 1000, language)) },
+            { label: w.time, value: (_chart, at) => (at === null ? "" : formatDateTime(at * 1000, language)) },
             ...series.map(({ label, tone }) => ({
               value: (_chart: uPlot, value: number | null) =>
-                value === null ? "–" : unit === "duration" ? formatDuration(value) : formatNumber(value, language),
+                value === null ? "" : unit === "duration" ? formatDuration(value) : formatNumber(value, language),
               label,
               stroke: colour(tone),
               fill: `color-mix(in srgb, ${colour(tone)} 12%, transparent)`,

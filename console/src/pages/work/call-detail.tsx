@@ -1,4 +1,4 @@
-import { ArrowLeft, Pencil, RotateCw, Square } from "lucide-react";
+import { ArrowLeft, Pencil, RotateCw, Square, TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import type { CallDetail } from "../../../../src/contracts/calls.ts";
@@ -22,7 +22,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import { TerminalText, VisibleText } from "../../parts/visible-text.tsx";
 import { callPath, useAnswerable, useCallActions } from "./call-actions.ts";
-import { CallState } from "./call-state.tsx";
+import { CallState, useReason } from "./call-state.tsx";
 import { CallTimeline } from "./call-tree.tsx";
 import { CopyAs } from "./copy-as.tsx";
 import { UndoChanges } from "./undo-changes.tsx";
@@ -56,6 +56,7 @@ const words = defineWords({
   waited: ["waited for a person", "等待审批"],
   queued: ["was queued", "排队"],
   approval: ["Approval", "审批"],
+  rule: ["The rule", "该规则"],
   show: ["Open the card", "打开卡片"],
   parent: ["Part of", "属于"],
   entries: ["Log entries", "日志记录"],
@@ -137,6 +138,7 @@ function Detail({ call }: { call: CallDetail }) {
           <Button look="small" text={w.show} href={`/approvals/${encodeURIComponent(approvalId)}`} />
         </div>
       ) : null}
+      <CallReason call={call} />
       <section className="panel">
         <div className="body">
           <CallFacts call={call} />
@@ -165,6 +167,21 @@ function Detail({ call }: { call: CallDetail }) {
   );
 }
 
+/** Why it did not succeed, before everything else. */
+function CallReason({ call }: { call: CallDetail }) {
+  const reason = useReason(call);
+  if (!reason) return null;
+  return (
+    <div className={`notice ${call.status === "unknown" ? "warn" : "bad"}`}>
+      <TriangleAlert size={18} aria-hidden />
+      <div className="grow pre words">
+        {reason.known} {reason.said === undefined ? null : <VisibleText lang="en" text={reason.said} />}
+        {call.errorCode ? <span className="mono small"> ({call.errorCode})</span> : null}
+      </div>
+    </div>
+  );
+}
+
 function CallFacts({ call }: { call: CallDetail }) {
   const w = useWords(words);
   const { language } = useLanguage();
@@ -185,9 +202,8 @@ function CallFacts({ call }: { call: CallDetail }) {
           <>
             <CallState call={call} />
             {isUndone ? <span className="badge">{w.undone}</span> : null}
-            {call.risk ? <RiskBadge level={call.risk} /> : null}
             {call.kind ? <KindBadge kind={call.kind} /> : null}
-            {call.errorCode ? <span className="badge bad mono">{call.errorCode}</span> : null}
+            {call.risk ? <RiskBadge level={call.risk} /> : null}
           </>,
           "row",
         ],
@@ -196,8 +212,11 @@ function CallFacts({ call }: { call: CallDetail }) {
           verdict && (
             <>
               <DecisionBadge verdict={verdict} /> <VerdictText verdict={verdict} />{" "}
-              {verdict.rule ? <code>{verdict.rule}</code> : null}{" "}
-              {verdict.origin ? <span className="muted small">{verdict.origin}</span> : null}
+              {verdict.rule ? (
+                <Link className="small" href={`/policy?${new URLSearchParams({ q: verdict.rule })}`}>
+                  {w.rule}
+                </Link>
+              ) : null}
             </>
           ),
         ],

@@ -72,7 +72,8 @@ export function useWorkFilter(): WorkFilter {
     key,
     span: span !== null && isSpan(span) ? span : undefined,
     isGrouped: params.get("group") === "session",
-    count: [...others].length,
+    // Only what this page knows: anything may stand in an address.
+    count: [...others].filter(([name]) => KNOWN.has(name)).length,
     isChosen,
     toggle(name, value) {
       change((next) => {
@@ -107,6 +108,7 @@ export function useWorkFilter(): WorkFilter {
 }
 
 export const FACETS: readonly CallFacetName[] = ["status", "risk", "tool", "kind", "agent", "user", "session"];
+const KNOWN: ReadonlySet<string> = new Set([...FACETS, "span", "from", "to"]);
 
 /** Values that somebody wrote into the address by hand are left out if there is no such value. */
 function readQuery(params: URLSearchParams): CallFilter {

@@ -2,6 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { Activity, ArrowUp } from "lucide-react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
+import { RiskLevel } from "../../../../src/contracts/basics.ts";
 import type { CallInfo } from "../../../../src/contracts/calls.ts";
 import type { AgentSessionInfo } from "../../../../src/contracts/sessions.ts";
 import { useApi } from "../../api.ts";
@@ -104,9 +105,15 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
   const needs = useApi(
     "calls",
     "list",
-    isPinning ? [{ ...filter.query, status: ["waiting", "pending"], limit: 20 }] : undefined,
+    isPinning ? [{ ...filter.query, status: ["waiting", "pending"], limit: 100 }] : undefined,
   ).data?.items;
-  const pinned = isPinning && needs ? needs.filter(isAnswerable).slice(0, isNarrow ? 2 : MAX_PINNED) : NO_CALLS;
+  const pinned =
+    isPinning && needs
+      ? needs
+          .filter(isAnswerable)
+          .sort(byRisk)
+          .slice(0, isNarrow ? 2 : MAX_PINNED)
+      : NO_CALLS;
   const pinnedKeys = pinned.map(keyOf).join("\n");
   const without = useMemo(() => new Set(pinnedKeys.split("\n")), [pinnedKeys]);
   const lines = useLines(stream, { isGrouped: filter.isGrouped, without, open });
@@ -257,6 +264,12 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
       </div>
     </section>
   );
+}
+
+/** The greatest risk first, and of these the newest: the list comes in that order. */
+function byRisk(one: CallInfo, other: CallInfo): number {
+  const rank = ({ risk }: CallInfo): number => (risk ? RiskLevel.options.indexOf(risk) : -1);
+  return rank(other) - rank(one);
 }
 
 function sizeOf(line: Line | undefined, isNarrow: boolean): number {
