@@ -145,17 +145,6 @@ describe.skipIf("missing" in found)("the approvals page", { timeout: 240_000 }, 
     await ask("transfer", { iban: "DE02120300000000202051" }, caller);
   });
 
-  test("tells a screen reader of a new question on every page, once", async () => {
-    await askToWrite("known.txt");
-    await go("/jobs");
-    await expectShown(page.locator("nav .count").getByText("1"));
-    const heard = page.getByRole("status").filter({ hasText: "waits for you" });
-    expect(await heard.count()).toBe(0);
-    await askToWrite("heard.txt");
-    await expectShown(heard.getByText("heard.txt"));
-    expect(await heard.count()).toBe(1);
-  });
-
   test("lists the keys of the page", async () => {
     await askToWrite("help.txt");
     await go("/approvals");

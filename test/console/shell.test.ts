@@ -340,6 +340,18 @@ describe.skipIf("missing" in found)("the frame of the console", { timeout: 240_0
     await expectShown(page.getByRole("region", { name: "completed" }));
   });
 
+  test("tells a screen reader of a new question on every page, once", async () => {
+    const ask = (path: string) => console.host.haft.execute("write", { path, content: "heard\n" });
+    await ask("known.txt");
+    await go("/jobs");
+    await expectShown(page.locator("nav .count"));
+    const heard = page.getByRole("status").filter({ hasText: "waits for you" });
+    expect(await heard.count()).toBe(0);
+    await ask("heard.txt");
+    await expectShown(heard.getByText("heard.txt"));
+    expect(await heard.count()).toBe(1);
+  });
+
   test("shows output while it comes, and cancels", async () => {
     await go("/tools/count_slowly");
     await page.locator("#root_to").fill("200");
