@@ -18,6 +18,10 @@ const words = defineWords({
       "It stands in no text that was read: the agent made it up or put it together.",
       "它不在任何读过的文本中：由代理编出或拼成。",
     ],
+    unread: [
+      "You did not name it. Not all texts that were read are still here, so nobody can tell where it comes from.",
+      "你没有提到它。读过的文本已不完整，无法得知它的来源。",
+    ],
     call: ["The call has nothing that you named.", "该调用没有任何你提到的内容。"],
     private: ["It is a private number, and it would be sent out.", "这是一个私密号码，并且会被发送出去。"],
   },
