@@ -137,8 +137,9 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
 
   ...grantTexts(
     {
-      session: "{who}（会话 {session}）可以{act}，不再询问，直到此会话或 Haft 结束。",
-      noSession: "{who}（没有会话的调用）可以{act}，不再询问，直到 Haft 结束。",
+      session: "{who}（会话 {session}）可以{act}，不再询问，在此会话中最长 12 小时。",
+      noSession: "{who}（没有会话的调用）可以{act}，不再询问，直到 Haft 结束，最长 12 小时。",
+      task: "{who} 可以{act}，不再询问，范围：{bounds}。",
       process: "此进程的每个调用方都可以{act}，不再询问，直到进程结束或删除该规则。",
       workspace: "此工作区中的每个调用方都可以{act}，不再询问，直到删除该规则。",
       store: "此存储的每个调用方（在其所有工作区和所有机器上）都可以{act}，不再询问，直到删除该规则。",

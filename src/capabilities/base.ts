@@ -5,13 +5,19 @@ import { isDeepStrictEqual } from "node:util";
 import type { LoadedConfig } from "../config/load-config.ts";
 import { removeLocalRule, saveLocalRule } from "../config/saved-rules.ts";
 import { type TrustStatus, trustStatus } from "../config/trust.ts";
+import { toolError } from "../core/error.ts";
 import type { AuditLog } from "../gate/audit-log.ts";
 import { STATE_FILES } from "../io/files/state-folder.ts";
 import { createUndo } from "../io/files/undo.ts";
-import { createRuntime, reconfigure } from "../runtime.ts";
+import { createRuntime, type Haft, reconfigure } from "../runtime.ts";
 import { retentionOf } from "../store/retention.ts";
 import { STORED_RULES } from "../store/stored-rules.ts";
 import { openStore } from "../store/store.ts";
+import {
+  createRequestPermissionTool,
+  type RequestPermissionOptions,
+  showBounds,
+} from "../tools/conversation/request-permission.ts";
 import { openWorkspace } from "../workspace.ts";
 import { registerAgentTools } from "./agent-calls.ts";
 import { ApprovalWebhook } from "./approval-webhook.ts";
@@ -189,6 +195,7 @@ export const runtime = defineCapability({
       },
     });
     registerAgentTools(value, files);
+    if (!isPartial) value.register(createRequestPermissionTool(permissionRequests(value, options.isUnattended)));
     if (guard) bindGuard(value, guard);
     bindVersions(value, versions);
     const openWebhook = (settings = config.value.approvals.webhook) =>
@@ -214,6 +221,35 @@ export const runtime = defineCapability({
     };
   },
 });
+
+/** What agents ask for is a grant of their session and task. */
+function permissionRequests({ policy }: Haft, isUnattended: boolean | undefined): RequestPermissionOptions {
+  const { grants } = policy;
+  return {
+    isUnattended,
+    describe(rules, caller, bounds) {
+      const sentence = (given: readonly string[]) => {
+        const shown = showBounds(bounds);
+        return policy.describeGrant(given, { tool: "", scope: "session", isBroader: true, caller, bounds: shown });
+      };
+      try {
+        grants.check({ rules, ...bounds });
+        const several = rules.find((rule) => sentence([rule]).key.endsWith(".tools"));
+        if (several !== undefined) throw new TypeError(`"${several}" names several tools`);
+        return sentence(rules).sentence;
+      } catch (error) {
+        if (!(error instanceof TypeError)) throw error;
+        const next = "Name each tool, and the commands, files or values that you need: `Bash(npm test)`.";
+        throw toolError("invalid_input", error.message, { next });
+      }
+    },
+    async give({ rules, bounds, purpose, by }, caller) {
+      const holder = { ...grants.holderOf(caller, "session"), task: caller.task };
+      const given = await grants.give({ ...bounds, holder, rules, why: purpose, by, via: "request_permission" });
+      return given.id;
+    },
+  };
+}
 
 function approvalOptions({
   expireMs,

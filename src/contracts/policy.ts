@@ -11,7 +11,7 @@ export const RuleInfo = named(
     /** The file or layer of the rule. */
     origin: z.string(),
     line: Count.optional(),
-    /** `session`: until the session ends. */
+    /** `session`: until its grant ends. */
     lasts: z.enum(["always", "session"]).optional(),
     /** The session of a rule that lasts until its end. */
     session: z.string().optional(),

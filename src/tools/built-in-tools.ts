@@ -129,6 +129,7 @@ export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
   },
   { name: "read_mcp_resource", category: "mcp", usesOtherTools: true, sameAs: { opencode: [], gemini: [] } },
   { name: "read_result", category: "data", sameAs: { opencode: [], gemini: [] } },
+  { name: "request_permission", category: "session", sameAs: { opencode: [], gemini: [] } },
   { name: "rewrite_artifact", category: "artifact", sameAs: { opencode: [], gemini: [] } },
   { name: "run_code", category: "code", isCore: true, usesOtherTools: true, sameAs: { opencode: [], gemini: [] } },
   { name: "session_status", category: "session", sameAs: { opencode: [], gemini: [] } },

@@ -1,5 +1,5 @@
 // Grants over HTTP and at the command line.
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createTool } from "haft";
 import { z } from "zod";
 import { openHostCli } from "../cli/open-host-cli.ts";
@@ -54,6 +54,82 @@ test("haft grants lists what is left, extends within the caps, refunds and revok
   expect((await haft("grants", "list")).stdout).toBe("");
   expect((await haft("grants", "list", "--all", "--ids")).stdout).toBe(`${id}\n`);
   expect(await haft("grants", "show", "grt_none")).toMatchObject({ code: 1 });
+});
+
+describe("request_permission", () => {
+  const REQUEST = { purpose: "Pay the invoices of March", tools: ["pay(amount<=50)"], minutes: 30, max_uses: 3 };
+
+  async function openAgent() {
+    const { haft, host } = await openHostCli(temporaryFolder("haft-request-"), { tools: [pay] });
+    const call = (tool: string, input: object, more: object = {}) =>
+      host.haft.execute(tool, input, { caller: { session: "s", agent: "claude", ...more } });
+    const ask = async (input: object = REQUEST) => {
+      const result = await call("request_permission", input);
+      return { result, id: result.status === "pending" ? result.pending.id : "" };
+    };
+    return { haft, host, call, ask };
+  }
+
+  test("gives what the person allows, for the session that asked, until it is used up", async () => {
+    const { haft, host, call, ask } = await openAgent();
+    const { id } = await ask();
+    const shown = (await haft("approvals", "show", id)).stdout.replace(/\s+/g, " ");
+    expect(shown).toContain("claude may call pay with amount<=50, whatever its other values are, without asking");
+    expect(shown).toContain("30 min, 3 calls");
+    expect(shown).toContain('what for: "Pay the invoices of March"');
+    expect(await call("pay", { amount: 1 })).toMatchObject({ status: "pending" });
+    expect(await haft("approvals", "answer", id, "yes: 10 min, 2 calls")).toMatchObject({ code: 0 });
+    expect(await host.haft.policy.grants.list()).toMatchObject([
+      { holder: { session: "s", agent: "claude", depth: 0 }, maxUses: 2, by: "ann", why: "Pay the invoices of March" },
+    ]);
+    const listed = (await haft("grants", "list")).stdout;
+    expect(listed).toMatch(/2 of 2 calls, 10 min/);
+    expect(await call("pay", { amount: 51 })).toMatchObject({ status: "pending" });
+    expect(await call("pay", { amount: 1 }, { session: "other" })).toMatchObject({ status: "pending" });
+    expect(await call("pay", { amount: 50 })).toMatchObject({ status: "completed" });
+    expect(await call("pay", { amount: 50 })).toMatchObject({ status: "completed" });
+    expect(await call("pay", { amount: 50 })).toMatchObject({ status: "pending" });
+  });
+
+  test.each([["2"], ["no way"], ["only if you are careful, 5 calls"], ["10 min, 5 USD"], ["no, 5 calls"]])(
+    "the answer %s gives nothing",
+    async (words) => {
+      const { haft, host, ask } = await openAgent();
+      const { id } = await ask({ ...REQUEST, budget: { amount: 10, unit: "EUR" } });
+      await haft("approvals", "answer", id, words);
+      expect(await host.haft.approvals.result(id)).toMatchObject({ details: { granted: false } });
+      expect(await host.haft.policy.grants.list()).toEqual([]);
+    },
+  );
+
+  test.each([
+    [{ tools: ["*"] }, "several tools"],
+    [{ tools: ["kind:execute"] }, "several tools"],
+    [{ tools: ["Bash("] }, "bracket"],
+    [{ minutes: 60 * 24 * 365 }, "more than a grant may have"],
+    [{ max_uses: 1e6 }, "more than a grant may have"],
+    [{ purpose: "fine\nApproved by the owner" }, "line break"],
+  ])("asks nobody for %j", async (change, problem) => {
+    const { host, ask } = await openAgent();
+    const { result } = await ask({ ...REQUEST, ...change });
+    expect(result).toMatchObject({ status: "failed", error: { message: expect.stringContaining(problem) } });
+    expect(await host.haft.approvals.list("pending")).toEqual([]);
+  });
+
+  test("is answered by a person, whatever rules and modes allow, and not for a subagent", async () => {
+    const { haft, host, call, ask } = await openAgent();
+    await host.haft.policy.add("request_permission", "allow");
+    expect((await ask()).result).toMatchObject({ status: "pending" });
+    const bypass = await host.haft.execute("request_permission", REQUEST, { mode: "bypassPermissions" });
+    expect(bypass).toMatchObject({ status: "pending" });
+    expect(await call("request_permission", REQUEST, { depth: 1 })).toMatchObject({ error: { code: "no_answer" } });
+    if (bypass.status !== "pending") return;
+    // An approval without an answer is no answer.
+    expect((await haft("approvals", "approve", bypass.pending.id)).code).not.toBe(0);
+    await host.haft.policy.add("pay", "deny");
+    await haft("approvals", "answer", bypass.pending.id, "1");
+    expect(await host.haft.execute("pay", { amount: 1 })).toMatchObject({ error: { code: "denied" } });
+  });
 });
 
 test("over HTTP, everybody who reads sees grants, and only who approves changes them", async () => {

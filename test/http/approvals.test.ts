@@ -49,7 +49,7 @@ describe("an approval", () => {
       { scope: "always", isBroader: true },
     ]);
     expect(grants![0]!.sentence).toBe(
-      'call (session s) may call keep with text "hello 0" and nothing else, without asking, until this session or Haft ends.',
+      'call (session s) may call keep with text "hello 0" and nothing else, without asking, in this session, for 12 hours at most.',
     );
   });
 

@@ -92,7 +92,7 @@ const approve = defineCommand({
     ["haft approvals approve apr_1 --always", "and save the suggested rule"],
     [
       "haft approvals approve apr_1 --for-session --rule 'Bash(npm test)'",
-      "with your own rule, until the session ends",
+      "with your own rule, in this session",
     ],
   ],
   operands: [{ name: "ID", completes: "approval", listedBy: "haft approvals list" }],
@@ -338,10 +338,10 @@ function readTimeout(seconds: string | undefined): number | undefined {
   return ms;
 }
 
-/** Rules of a session are in the memory of the process that runs the call. */
+/** Rules of a session are a grant. */
 function describeRule(decision: "once" | "session" | "always", rule: string): string {
   if (decision === "always") return `saved: ${rule}`;
-  return `for this session, while the process that runs it is running: ${rule}`;
+  return `granted for this session (\`haft grants list\` shows what is left): ${rule}`;
 }
 
 /** What is known of a call that has not ended. */

@@ -15,8 +15,9 @@ const ACTS = {
 
 /** Who may do it, and until when. `{act}` is one of the others. */
 const REACHES = {
-  session: "{who} (session {session}) may {act}, without asking, until this session or Haft ends.",
-  noSession: "{who} (calls without a session) may {act}, without asking, until Haft ends.",
+  session: "{who} (session {session}) may {act}, without asking, in this session, for 12 hours at most.",
+  noSession: "{who} (calls without a session) may {act}, without asking, until Haft ends, for 12 hours at most.",
+  task: "{who} may {act}, without asking, within these bounds: {bounds}.",
   process: "Every caller of this process may {act}, without asking, until the process ends or the rule is removed.",
   workspace: "Every caller in this workspace may {act}, without asking, until the rule is removed.",
   store:

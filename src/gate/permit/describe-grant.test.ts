@@ -13,7 +13,7 @@ function sentence(rules: string | string[], context: Partial<GrantContext> & { s
 }
 
 const WHO = "ann (session s) may";
-const END = ", without asking, until this session or Haft ends.";
+const END = ", without asking, in this session, for 12 hours at most.";
 
 function toolWith(parameters: z.ZodType, more: object = {}): AnyTool {
   return createTool({ name: "post", description: "Posts", parameters, execute: () => "", ...more }) as AnyTool;
@@ -72,7 +72,7 @@ test("a tool that takes no arguments is called with none", () => {
 test.each([
   [
     { caller: { user: "ann" } },
-    "ann (calls without a session) may call x with any values, without asking, until Haft ends.",
+    "ann (calls without a session) may call x with any values, without asking, until Haft ends, for 12 hours at most.",
   ],
   [{ caller: {} }, "anonymous (calls without a session) may call x"],
   [{ scope: "always" as const }, "Every caller in this workspace may call x"],

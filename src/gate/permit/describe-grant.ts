@@ -14,6 +14,8 @@ export interface GrantContext {
   /** Without it, a rule is complete only if it says so itself. */
   tool?: AnyTool | undefined;
   savedFor: SavedFor;
+  /** Of a grant for a task: until when and how much. */
+  bounds?: string | undefined;
 }
 
 /** Whom a saved rule binds: the callers of this process, of the workspace, or of all processes of a store. */
@@ -30,13 +32,14 @@ export function grantChoices({ narrow, broader }: SuggestedRules, context: Grant
 /** Throws a TypeError if one of them is not a rule. */
 export function describeGrant(
   rules: readonly string[],
-  { scope, caller, tool, savedFor, isBroader }: GrantContext & Pick<GrantChoice, "scope" | "isBroader">,
+  { scope, caller, tool, savedFor, isBroader, bounds }: GrantContext & Pick<GrantChoice, "scope" | "isBroader">,
 ): GrantChoice {
   const { session, user, agent } = caller;
   const who = [user, agent].filter((name) => name !== undefined).join(" · ") || "anonymous";
   const { act, values } = whatOf(rules, tool);
-  const reach = scope === "always" ? savedFor : session === undefined ? "noSession" : "session";
-  const shown = { who: showInline(who), session: showInline(session ?? ""), ...values };
+  const ofSession = session === undefined ? "noSession" : "session";
+  const reach = bounds !== undefined ? "task" : scope === "always" ? savedFor : ofSession;
+  const shown = { who: showInline(who), session: showInline(session ?? ""), ...(bounds && { bounds }), ...values };
   const { key, text: sentence } = localizedText(`grant.${reach}.${act}`, shown);
   return { scope, rules, sentence, key, values: shown, isBroader };
 }

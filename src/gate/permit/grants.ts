@@ -83,6 +83,13 @@ export class Grants {
     return grant;
   }
 
+  /** Throws if a rule is none, or a bound is beyond its cap. */
+  check({ rules, ...bounds }: Pick<GrantDraft, "rules"> & GrantBounds): void {
+    const { clock, caps } = this.#options;
+    for (const rule of rules) new RuleSet().add(rule, "allow", GRANT);
+    readBounds(bounds, caps?.() ?? {}, clock.now());
+  }
+
   /** The caller's session may use these rules from now on. */
   add(rules: string | readonly string[], to: Partial<Caller>, more: Partial<GrantDraft> = {}): Promise<Grant> {
     const { caps } = this.#options;

@@ -47,7 +47,7 @@ export interface PolicyView {
    */
   describeGrant(
     rules: readonly string[],
-    grant: Pick<GrantContext, "caller"> & Pick<GrantChoice, "scope" | "isBroader"> & { tool: string },
+    grant: Pick<GrantContext, "caller" | "bounds"> & Pick<GrantChoice, "scope" | "isBroader"> & { tool: string },
   ): GrantChoice;
   /** Revokes a saved rule. False if it was not saved here. What lasts for a session is a grant. */
   remove(rule: string, list: RuleList, origin: string, by?: string): Promise<boolean>;

@@ -133,7 +133,8 @@ export function createAskUserTool({ isUnattended = false }: AskUserOptions = {})
   });
 }
 
-function requirePerson({ caller, mode }: Asking, isUnattended: boolean): void {
+/** Throws if nobody can answer. */
+export function requirePerson({ caller, mode }: Asking, isUnattended: boolean): void {
   if (caller.depth > 0) throw unanswered("A subagent cannot ask the user");
   if (mode === "dontAsk") throw unanswered("In the mode dontAsk nobody is asked");
   if (isUnattended) throw unanswered("Nobody can answer in this run");

@@ -32,7 +32,7 @@ const words = defineWords({
   last: ["last", "最近"],
   never: ["never used", "从未使用"],
   counted: (calls: string) => [`Counted in the newest ${countOf(calls, "call")}.`, `统计范围：最近 ${calls} 次调用。`],
-  session: ["until its session ends", "到会话结束为止"],
+  session: ["granted for the session", "为会话授权"],
   edit: ["Edit", "编辑"],
   revoke: ["Revoke", "撤销"],
   sure: ["Really revoke?", "确定撤销？"],

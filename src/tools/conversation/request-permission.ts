@@ -1,0 +1,164 @@
+import { z } from "zod";
+import type { Caller } from "../../core/call.ts";
+import { ToolCategory } from "../../core/category.ts";
+import { text } from "../../core/content.ts";
+import { createTool } from "../../core/create-tool.ts";
+import { toolError } from "../../core/error.ts";
+import { callOf } from "../../core/gate.ts";
+import { attachQuestions } from "../../core/questions/user-question.ts";
+import { isOneLine } from "../../calls/approval.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
+import { requirePerson } from "./ask-user.ts";
+
+/** What a person allows: for how long, how often, how much. */
+export interface PermissionBounds {
+  minutes: number;
+  maxUses?: number | undefined;
+  budget?: { max: number; unit: string } | undefined;
+}
+
+export interface RequestPermissionOptions {
+  /** What the rules would allow the caller, in a sentence. Throws if a rule is none, or a bound is beyond its cap. */
+  describe(rules: readonly string[], caller: Caller, bounds: PermissionBounds): string;
+  /** Gives the grant, and returns its id. */
+  give(request: GivenPermission, caller: Caller): Promise<string>;
+  /** Nobody can answer. */
+  isUnattended?: boolean | undefined;
+}
+
+export interface GivenPermission {
+  rules: readonly string[];
+  bounds: PermissionBounds;
+  purpose: string;
+  by?: string | undefined;
+}
+
+const MAX_RULES = 8;
+const NO = "No";
+const YES = "Yes";
+
+const Line = (max: number) =>
+  z.string().trim().min(1).max(max).refine(isOneLine, "has a line break; write it in one line");
+
+const Parameters = z.object({
+  purpose: Line(300).describe("What it is for, as you would say it to the person"),
+  tools: z
+    .array(Line(300))
+    .min(1)
+    .max(MAX_RULES)
+    .describe("Permission rules, as narrow as possible: `Bash(npm test)`, `Edit(src/**)`, `pay(amount<=50)`"),
+  minutes: z.number().positive().describe("How long you need it"),
+  max_uses: z.number().int().positive().optional().describe("How many calls. Default: any number within the time"),
+  budget: z
+    .object({ amount: z.number().positive(), unit: z.string().min(1).max(20).describe("As the tool names it: EUR") })
+    .optional()
+    .describe("How much in all, of tools that have an amount"),
+});
+type Request = z.output<typeof Parameters>;
+
+/** Asks a person to allow several calls at once. What they allow is a grant; nothing else gives one to an agent. */
+export function createRequestPermissionTool({ describe, give, isUnattended = false }: RequestPermissionOptions) {
+  const tool = createTool({
+    name: "request_permission",
+    title: "Request permission",
+    description: {
+      short: "Asks the user to allow calls for a task without a question each, for some minutes and within bounds.",
+      usageNotes: [
+        "Use it before several calls that would each ask. Ask for no more than the task needs.",
+        "The user may allow less. A rule that denies or asks still does.",
+      ],
+      examples: [
+        { input: { purpose: "Run the tests until they pass", tools: ["Bash(npm test)"], minutes: 30, max_uses: 20 } },
+      ],
+    },
+    parameters: Parameters,
+    kind: "execute",
+    category: ToolCategory.SESSION,
+    tags: ["permission", "approval", "grant", "allow", "person"],
+    builtIn: {
+      zh: { title: "请求授权", short: "请用户在一段时间和限额内允许一项任务的多次调用，不再逐次询问。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
+    output: describeOutput({
+      granted: field.flag("Whether it may be done now"),
+      "grant?": field.text(),
+      "bounds?": field.text("What the user allowed"),
+      "said?": field.text("What the user wrote instead"),
+    }),
+    signature: ({ tools }) => tools.join(", "),
+    async run({ purpose, tools, ...asked }, context) {
+      const { caller, asked: answered } = callOf(context);
+      const [answer] = answered?.answers ?? [];
+      // Whatever permitted the call: only a person's answer gives a grant.
+      if (!answer) throw toolError("no_answer", "Nobody was asked", { next: "Make each call; it asks if it must." });
+      const bounds = boundsOf(answer, readRequest(asked));
+      if (!bounds) {
+        const said = answer.text;
+        const why = said === undefined ? "The user said no." : `The user allowed nothing and wrote: ${said}`;
+        return { content: [text(why)], display: "no", details: { granted: false, said } };
+      }
+      const grant = await give({ rules: tools, bounds, purpose, by: answered?.by }, caller);
+      const shown = showBounds(bounds);
+      return {
+        content: [text(`Granted (${grant}): ${tools.join(", ")}, ${shown}.`)],
+        display: shown,
+        details: { granted: true, grant, bounds: shown },
+      };
+    },
+  });
+  return attachQuestions(tool, ({ purpose, tools, ...asked }: Request, asking) => {
+    requirePerson(asking, isUnattended);
+    const bounds = readRequest(asked);
+    const sentence = describe(tools, asking.caller, bounds);
+    return [
+      {
+        header: "Permission",
+        question: `${sentence} The agent says what for: "${purpose}"`,
+        options: [
+          { label: YES, description: `${showBounds(bounds)}. Or write other bounds: 10 min, 5 calls` },
+          { label: NO, description: "Each call asks as before" },
+        ],
+      },
+    ];
+  });
+}
+
+function readRequest({ minutes, max_uses, budget }: Omit<Request, "purpose" | "tools">): PermissionBounds {
+  return { minutes, maxUses: max_uses, budget: budget && { max: budget.amount, unit: budget.unit } };
+}
+
+/** Undefined if the person did not say yes. Words that are no bounds are no yes. */
+function boundsOf(
+  { choices = [], text: written }: { choices?: readonly string[]; text?: string },
+  asked: PermissionBounds,
+): PermissionBounds | undefined {
+  if (choices.includes(NO)) return undefined;
+  if (written === undefined) return choices.includes(YES) ? asked : undefined;
+  return readBounds(written, asked);
+}
+
+/** `10 min, 5 calls, 20 EUR`: what is not written stays as it was asked for. */
+function readBounds(written: string, asked: PermissionBounds): PermissionBounds | undefined {
+  const bounds = { ...asked };
+  const parts = written.replace(/^yes\b[\s:,]*/i, "");
+  for (const part of parts === "" ? [] : parts.split(",")) {
+    const [, number = "", word = ""] = /^\s*(\d+(?:\.\d+)?)\s*([^\s\d]\S*)\s*$/.exec(part) ?? [];
+    if (number === "") return undefined;
+    const value = Number(number);
+    if (/^(?:m|min|minutes?|分钟?)$/i.test(word)) bounds.minutes = value;
+    else if (/^(?:h|hours?|小时)$/i.test(word)) bounds.minutes = value * 60;
+    else if (/^(?:calls?|uses?|times?|x|次)$/i.test(word)) bounds.maxUses = value;
+    else if (word === asked.budget?.unit) bounds.budget = { max: value, unit: word };
+    else return undefined;
+  }
+  return bounds;
+}
+
+export function showBounds({ minutes, maxUses, budget }: PermissionBounds): string {
+  const parts = [
+    `${minutes} min`,
+    maxUses === undefined ? undefined : `${maxUses} calls`,
+    budget && `${budget.max} ${budget.unit}`,
+  ];
+  return parts.filter((part) => part !== undefined).join(", ");
+}
