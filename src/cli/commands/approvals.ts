@@ -90,10 +90,7 @@ const approve = defineCommand({
   examples: [
     ["haft approvals approve apr_1", "approve this call once; it runs"],
     ["haft approvals approve apr_1 --always", "and save the suggested rule"],
-    [
-      "haft approvals approve apr_1 --for-session --rule 'Bash(npm test)'",
-      "with your own rule, in this session",
-    ],
+    ["haft approvals approve apr_1 --for-session --rule 'Bash(npm test)'", "with your own rule, in this session"],
   ],
   operands: [{ name: "ID", completes: "approval", listedBy: "haft approvals list" }],
   options: {
