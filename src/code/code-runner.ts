@@ -4,10 +4,10 @@ import { type Clock, systemClock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
 import { pending, type PendingResult, type ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
-import { CodeThreads } from "./code-thread.ts";
+import type { CodeThreads } from "./code-thread.ts";
 import { MemoryProgramStore, type ProgramStore } from "./program-store.ts";
 import { DEFAULT_PROGRAM_LIMITS, ProgramBudget, type ProgramLimits } from "./program-budget.ts";
-import { type ProgramEnd, type ProgramHost, type ProgramStart, runProgram } from "./run-program.ts";
+import type { ProgramEnd, ProgramHost, ProgramStart } from "./run-program.ts";
 
 /** Who runs a program: the process that has the row of its call. */
 export interface ProgramRows {
@@ -52,9 +52,10 @@ export type CodeRunner = ReturnType<typeof createCodeRunner>;
 export function createCodeRunner(options: CodeRunnerOptions) {
   const { store = new MemoryProgramStore(), clock = systemClock, rows, isOpen } = options;
   const limits = withDefaults(DEFAULT_PROGRAM_LIMITS, options.limits);
-  const threads = new CodeThreads({ clock });
+  /** Opened by the first program. */
+  let threads: CodeThreads | undefined;
 
-  return { run, stage: stage(), answered, recover, close: () => threads.close() };
+  return { run, stage: stage(), answered, recover, close: () => threads?.close() };
 
   async function run(
     { call, source, language, runs }: ProgramToRun,
@@ -74,6 +75,11 @@ export function createCodeRunner(options: CodeRunnerOptions) {
     const own: CallIn<"nested"> = runs;
     own.budget = budget;
     budget.addProgram(runs);
+    const [{ CodeThreads }, { runProgram }] = await Promise.all([
+      import("./code-thread.ts"),
+      import("./run-program.ts"),
+    ]);
+    threads ??= new CodeThreads({ clock });
     const thread = await threads.take();
     try {
       return await runProgram(start, { thread, budget, host: { ...host, save } });

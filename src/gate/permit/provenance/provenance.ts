@@ -20,13 +20,7 @@ import { familyOf } from "../policy-layers.ts";
 import { createTaint, hasEntered, labelsOfCall, type SupposedCall, type Taint, type TaintStore } from "../taint.ts";
 import { appliesTo } from "../tool-policy.ts";
 import { type RoleCorrections, rolesOf } from "./roles.ts";
-import {
-  type JudgedTool,
-  type Judgement,
-  type ProvenanceEntry,
-  SessionState,
-  type Unvouched,
-} from "./session-state.ts";
+import type { JudgedTool, Judgement, ProvenanceEntry, SessionState, Unvouched } from "./session-state.ts";
 import { plainForm } from "./text-forms.ts";
 
 /** What a user says about tools, in addition to the tools' own labels. */
@@ -103,6 +97,8 @@ const MAX_RECENT_LENGTH = 200_000;
 const MAX_SHOWN = 10;
 const MAX_SHOWN_VALUE = 500;
 const AROUND = 60;
+
+let sessionStates: typeof import("./session-state.ts") | undefined;
 
 interface Opened {
   state: SessionState;
@@ -307,24 +303,39 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
     const known = opened.get(session);
     const from = known?.seq ?? 0;
     return then(store.after(session, from), (rows) => {
-      let at = opened.get(session);
-      // Another call has read further in the meantime.
-      if (at !== known || (at && at.seq !== from)) return load(session);
-      // The session was deleted; its name may be used again.
-      if (at && rows[0] !== at.first) {
-        opened.delete(session);
-        lastTexts.delete(session);
-        return load(session);
-      }
-      for (const row of at ? rows.slice(1) : rows) {
-        const entry = JSON.parse(row) as ProvenanceEntry;
-        at ??= { state: new SessionState(entry.type === "key" ? entry.key : [0, 0]), seq: 0, first: row };
-        at.state.apply(entry);
-        at.seq++;
-      }
-      if (at) opened.set(session, at);
-      return at;
+      if (rows.length === 0 || sessionStates) return apply(session, rows, { known, from });
+      // Not loaded before something is known of a session.
+      return import("./session-state.ts").then((loaded) => {
+        sessionStates = loaded;
+        return apply(session, rows, { known, from });
+      });
     });
+  }
+
+  function apply(
+    session: string,
+    rows: readonly string[],
+    { known, from }: { known: Opened | undefined; from: number },
+  ): MaybePromise<Opened | undefined> {
+    let at = opened.get(session);
+    // Another call has read further in the meantime.
+    if (at !== known || (at && at.seq !== from)) return load(session);
+    // The session was deleted; its name may be used again.
+    if (at && rows[0] !== at.first) {
+      opened.delete(session);
+      lastTexts.delete(session);
+      return load(session);
+    }
+    for (const row of at ? rows.slice(1) : rows) {
+      const entry = JSON.parse(row) as ProvenanceEntry;
+      const key = entry.type === "key" ? entry.key : ([0, 0] as const);
+      at ??= sessionStates && { state: new sessionStates.SessionState(key), seq: 0, first: row };
+      if (!at) return undefined;
+      at.state.apply(entry);
+      at.seq++;
+    }
+    if (at) opened.set(session, at);
+    return at;
   }
 
   /** Adds what is not known yet. Another process may add at the same time. */
