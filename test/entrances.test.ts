@@ -7,6 +7,9 @@ import { type CallOptions, createHaft, createTool, setDefaultHaft, type ToolEven
 import { createTestHaft } from "haft/testing";
 import { createConversationTools, openWorkspace } from "haft/workspace";
 import { MemoryProvenanceStore } from "../src/gate/permit/provenance/provenance.ts";
+import { AgentCalls, registerAgentTools } from "../src/capabilities/agent-calls.ts";
+import { AGENT_NAMES } from "../src/models/hook-protocols.ts";
+import { AGENT_RIGS } from "./hooks/events.ts";
 import { temporaryFolder } from "./setup/temporary-folder.ts";
 import { until } from "./setup/until.ts";
 import { ENTRANCES, enter, type World } from "./entrances.ts";
@@ -640,5 +643,91 @@ describe("no way leads around the gate", () => {
       expect(bad).toMatchObject({ status: "failed" });
       expect(good).toMatchObject({ status: "completed" });
     }
+  });
+});
+
+/** The agent runs the tool: what it would do is in `runs` only if the hook let it. */
+describe.each(AGENT_NAMES)("the hook of %s,", (agent) => {
+  const { before, after, denies, passes } = AGENT_RIGS[agent];
+  const command = "echo written > effect.txt";
+
+  function enterAgent(more: Parameters<typeof createTestHaft>[0] = {}) {
+    const folder = temporaryFolder("haft-entrances-");
+    const denied: string[] = [];
+    const workspace = openWorkspace(folder);
+    const haft = createTestHaft({ policy: { deny: denied }, workspace, ...more });
+    registerAgentTools(haft, workspace);
+    onTestFinished(async () => {
+      await haft.shutdown();
+    });
+    const append = (): never => expect.fail("an end of no call was reported");
+    const calls = new AgentCalls({ haft, workspace, audit: { append }, user: "ann" });
+    const runs: string[] = [];
+    const call = async () => {
+      const answer = await calls.answer(agent, JSON.stringify(before(command, folder)), { limitMs: 0 });
+      const isPassed = passes(answer);
+      expect(denies(answer)).toBe(!isPassed);
+      if (isPassed) {
+        runs.push(command);
+        await calls.answer(agent, JSON.stringify(after(command, folder)), { limitMs: 0 });
+      }
+      expect(existsSync(join(folder, "effect.txt"))).toBe(false);
+      readPasses(haft.recorded.all);
+      return (await haft.calls.log.recent()).at(-1);
+    };
+    return { haft, denied, runs, call };
+  }
+
+  test.each(["exec", "Bash", "group:runtime", "*"])(
+    "a command denied as %s never runs, and is recorded",
+    async (entry) => {
+      const { denied, runs, call } = enterAgent();
+      denied.push(entry);
+      expect(await call()).toMatchObject({ toolName: "exec", status: "failed", errorCode: "denied" });
+      expect(runs).toEqual([]);
+    },
+  );
+
+  test("a command waits for a person, and a yes lets exactly one go", async () => {
+    const { haft, runs, call } = enterAgent();
+    expect(await call()).toMatchObject({ toolName: "exec", status: "pending" });
+    const [question] = await haft.approvals.list("pending");
+    expect(question).toMatchObject({ caller: { agent, user: "ann" }, summary: { subject: { text: command } } });
+    await haft.approvals.approve(question!.id, "ada");
+    expect(runs).toEqual([]);
+    expect(await call()).toMatchObject({ toolName: "exec", status: "completed" });
+    expect(runs).toEqual([command]);
+    expect(await call()).toMatchObject({ status: "pending" });
+    expect(runs).toHaveLength(1);
+  });
+
+  test("a yes is no yes when it was denied in the meantime", async () => {
+    const { haft, denied, runs, call } = enterAgent();
+    await call();
+    const [question] = await haft.approvals.list("pending");
+    await haft.approvals.approve(question!.id, "ada");
+    denied.push("exec");
+    expect(await call()).toMatchObject({ status: "failed" });
+    expect(runs).toEqual([]);
+  });
+
+  test.each([
+    [true, 1],
+    [false, 0],
+  ])("with a cut preview, a yes with confirmUnshown %s lets %s go", async (confirmUnshown, times) => {
+    const { haft, runs, call } = enterAgent({ ...CUT, approver: async () => ({ approved: true, confirmUnshown }) });
+    await call();
+    expect(runs).toHaveLength(times);
+    expect(await haft.approvals.list("pending")).toHaveLength(1 - times);
+  });
+
+  test("a grant of this session lets it go, and a denial beats it", async () => {
+    const { haft, denied, runs, call } = enterAgent();
+    await haft.policy.grants.add("exec", { agent, user: "ann", session: `${agent}:s1` });
+    await call();
+    expect(runs).toHaveLength(1);
+    denied.push("exec");
+    await call();
+    expect(runs).toHaveLength(1);
   });
 });
