@@ -14,7 +14,7 @@ import { waitForTools } from "../mcp-servers.ts";
 import { safe, safeLine } from "../output.ts";
 import { showApprovalInfo, showApprovalTable, readRuleEffects } from "../show-approval.ts";
 import { TerminalKeys } from "../prompts.ts";
-import { MAX_WAIT_MS, toAnswers, waitForResult } from "../terminal-approver.ts";
+import { isAgentCall, MAX_WAIT_MS, toAnswers, waitForResult } from "../terminal-approver.ts";
 import { columnsOf, isInteractive, pause } from "../terminal.ts";
 import { watchAtTerminal } from "../watch-approvals.ts";
 
@@ -127,20 +127,21 @@ const approve = defineCommand({
     await waitForTools(client, { url, interrupted, output }, requested.toolName);
     if (rule !== undefined && decision !== "once")
       output.info(safeLine((await client.approvals.grant(id, { scope: decision, rule })).sentence));
-    const waitMs = noWait ? 0 : timeoutMs === undefined ? undefined : Math.min(timeoutMs, MAX_WAIT_MS);
+    const isAgents = isAgentCall(requested);
+    const waitMs = noWait || isAgents ? 0 : timeoutMs === undefined ? undefined : Math.min(timeoutMs, MAX_WAIT_MS);
     const started = Date.now();
     const { answered, approval, result } = await sendSurely({ client, connect, url }, async (to) => {
       const first = await sendAnswer(to, id, { decision, rule, waitMs, confirmUnshown, confirmBroader });
       if (first.rule !== undefined) output.info(describeRule(decision, first.rule));
       const left = timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - started);
-      if (!first.result && !noWait) output.info(describeOpenCall(first.approval));
+      if (!first.result && !noWait && !isAgents) output.info(describeOpenCall(first.approval));
       const last = noWait ? first : await waitForResult(to, first, left, interrupted);
       return { answered: first, ...last };
     });
     if (result) return showApprovedResult(result, approval, output);
     output.data(answered, () => []);
     output.info(describeOpenCall(approval));
-    return noWait ? EXIT.done : EXIT.pending;
+    return noWait || isAgents ? EXIT.done : EXIT.pending;
   },
 });
 
@@ -342,7 +343,9 @@ function describeRule(decision: "once" | "session" | "always", rule: string): st
 }
 
 /** What is known of a call that has not ended. */
-function describeOpenCall({ call, toolName }: ApprovalInfo): string {
+function describeOpenCall({ call, callId, toolName, caller }: ApprovalInfo): string {
+  if (isAgentCall({ callId }))
+    return `Approved, once: ${safeLine(caller.agent ?? "the agent")} runs it if it waits, or makes exactly this call again.`;
   if (call.state === "running") return `Approved: ${safeLine(toolName)} is running.`;
   return (
     `Approved, not started yet: ${safeLine(toolName)} runs as soon as a process takes it. ` +
