@@ -16,9 +16,11 @@ export interface AgentRig {
   passes(answer: Answered): boolean;
 }
 
-function json(text: string): Record<string, any> | undefined {
+type Json = Record<string, unknown> & { hookSpecificOutput?: Record<string, unknown> };
+
+function json(text: string): Json | undefined {
   try {
-    return JSON.parse(text) as Record<string, any>;
+    return JSON.parse(text) as Json;
   } catch {
     return undefined;
   }
