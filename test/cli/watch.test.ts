@@ -155,7 +155,7 @@ test("Ctrl-C ends it although the server hangs", async () => {
 
 test("a card is drawn for the width that the terminal has now", async () => {
   const { ask } = await openCaller();
-  await ask("exec", { command: `touch ${"a-long-name/".repeat(9)}file && touch b` });
+  await ask("exec", { command: `mkdir -p ${"a-long-name/".repeat(9)} && touch b` });
   const watching = haft.onTerminal(["approvals", "watch"], { cols: 100, env: { NO_COLOR: "1" } });
   await watching.waitForScreen(/asked by [\s\S]*1 of 1 \|.*› /);
   const wide = watching.text.length;
