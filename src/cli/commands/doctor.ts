@@ -13,6 +13,7 @@ import type { ToolPermission } from "../../core/tool.ts";
 import type { HaftHost } from "../../host.ts";
 import { systemClock } from "../../core/clock.ts";
 import { findPackage } from "../../io/files/own-folders.ts";
+import type { RefusalReporting } from "../../io/sandbox/refusals.ts";
 import { findUnmigratedState, STATE_FILES, stateFolderOf } from "../../io/files/state-folder.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -349,7 +350,7 @@ async function checkSandbox(config: LoadedConfig | undefined): Promise<Finding[]
     return [{ what, state: "warning", found }];
   }
   const { machineEngines } = await import("../../io/sandbox/self-test.ts");
-  const { look, work, tests } = machineEngines();
+  const { look, work, tests, refusalReporting } = machineEngines();
   const missing = mode === "required" ? "broken" : "warning";
   const summary: Finding = {
     what,
@@ -361,14 +362,28 @@ async function checkSandbox(config: LoadedConfig | undefined): Promise<Finding[]
           ? "this machine cannot confine commands, so every command needs approval"
           : `this machine cannot confine commands, and ${commandsConfinedBy} wants that, so no command runs`,
   };
+  const questions: Finding[] = refusalReporting
+    ? [{ what: "sandbox questions", ...describeQuestions(refusalReporting) }]
+    : [];
   return [
     summary,
+    ...questions,
     ...tests.map(({ profile, engine, problem }): Finding => ({
       what: `sandbox ${profile}`,
       state: problem === undefined ? "ok" : "warning",
       found: `${engine}: ${problem ?? "passed its self-test (secret, write, mode, socket, signal: all refused)"}`,
     })),
   ];
+}
+
+/** How a command that no rule decides is judged. */
+function describeQuestions(reporting: RefusalReporting): Check {
+  return reporting.isReported
+    ? { state: "ok", found: "a command that no rule decides runs in a copy first, and asks about its effects" }
+    : {
+        state: "warning",
+        found: `the text of a command decides whether it asks, because ${reporting.why}`,
+      };
 }
 
 /** Only looks for the program; does not start it. */
