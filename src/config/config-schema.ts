@@ -276,7 +276,7 @@ const toolSearch = z.strictObject({
     .enum(["searches", "messages", "nothing"])
     .optional()
     .describe(
-      "What ranks a tool higher for the same user after a successful call: the search that found it, also the user's message (its text is stored), or nothing. Default: searches",
+      "What ranks a tool higher for the same user after a successful call: the search that found it, also the user's message (its text is stored, with secrets masked), or nothing. Default: messages; searches if the store is PostgreSQL",
     ),
 });
 

@@ -24,6 +24,8 @@ export interface ToolUseChange {
 
 /** The use of tools in one workspace, by user. The user of a call without one is "". */
 export interface ToolUseStore {
+  /** What it keeps stays on this machine: then the user's messages teach, too. */
+  readonly isLocal?: boolean;
   /** The newest `MAX_TOOLS` of a user. */
   load(user: string): MaybePromise<readonly ToolUse[]>;
   /** Adds to what is stored, as `addUse` does. */
@@ -88,6 +90,7 @@ function similarity(one: ReadonlySet<string>, other: ReadonlySet<string>): numbe
 
 /** The use of tools in memory: it ends with the process. */
 export class MemoryToolUse implements ToolUseStore {
+  readonly isLocal = true;
   readonly #byUser = new Map<string, Map<string, ToolUse>>();
 
   load(user: string): readonly ToolUse[] {

@@ -50,6 +50,7 @@ interface SqlToolUseOptions {
 
 /** What calls have taught about tools, in a database that several processes share. */
 export class SqlToolUse implements ToolUseStore {
+  readonly isLocal: boolean;
   readonly #db: SqlDatabase;
   readonly #workspace: string;
   readonly #names: SqlToolUseOptions["names"];
@@ -57,6 +58,7 @@ export class SqlToolUse implements ToolUseStore {
 
   constructor(db: SqlDatabase, workspace: string, { known, names }: SqlToolUseOptions = {}) {
     this.#db = db;
+    this.isLocal = !db.isShared;
     this.#workspace = workspace;
     this.#known = known;
     this.#names = names;

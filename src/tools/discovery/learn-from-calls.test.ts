@@ -179,13 +179,45 @@ describe("text that a tool or a server wrote", () => {
 });
 
 describe("the user's message", () => {
-  test("is learned from only if that is chosen", async () => {
-    const chosen = open({ toolSearch: { learnFrom: "messages" } });
-    const other = open();
-    for (const { haft } of [chosen, other]) {
-      await haft.execute("ledger_post", {}, { caller: ada, userMessage: "Please reimburse my travel expenses" });
+  test("is learned from if what is stored stays on this machine, unless that is turned off", async () => {
+    const shared = Object.assign(new MemoryToolUse(), { isLocal: false });
+    for (const [options, names] of [
+      [{}, ["ledger_post"]],
+      [{ toolSearch: { learnFrom: "searches" } }, []],
+      [{ toolSearch: { store: shared } }, []],
+      [{ toolSearch: { store: shared, learnFrom: "messages" } }, ["ledger_post"]],
+    ] as const) {
+      const { haft, ranked } = open(options);
+      const userMessage = ["Hello", "Please reimburse my travel expenses"];
+      await haft.execute("ledger_post", {}, { caller: ada, userMessage });
+      expect(ranked()).toEqual(names);
     }
-    expect(chosen.ranked()).toEqual(["ledger_post"]);
-    expect(other.ranked()).toEqual([]);
+  });
+});
+
+describe("a search that missed the tool teaches, too", () => {
+  const learned = async (queries: readonly string[], calls: readonly string[] = ["ledger_post"]) => {
+    const { haft, store, find } = open();
+    for (const query of queries) await find(query);
+    for (const call of calls) await haft.execute(call, {}, { caller: ada });
+    await haft.shutdown();
+    return store.load("ada").map(({ tool: name, questions }) => [name, questions]);
+  };
+
+  test("if the next search found it, or the model named it", async () => {
+    expect(await learned(["money back", "ledger"])).toEqual([["ledger_post", ["money back", "ledger"]]]);
+    expect(await learned(["money back", "select:ledger_post"])).toEqual([["ledger_post", ["money back"]]]);
+  });
+
+  test("unless it led to another tool, or is older", async () => {
+    expect(await learned(["mail", "ledger"], ["mail_send", "ledger_post"])).toEqual([
+      ["mail_send", ["mail"]],
+      ["ledger_post", ["ledger"]],
+    ]);
+    expect(await learned(["one", "two", "ledger"])).toEqual([["ledger_post", ["two", "ledger"]]]);
+    expect(await learned(["mail", "select:ledger_post"], ["mail_send", "ledger_post"])).toContainEqual([
+      "mail_send",
+      ["mail"],
+    ]);
   });
 });

@@ -39,14 +39,14 @@ const MAX_SEARCHES = 20;
 const QUOTED_WORDS = 4;
 
 /**
- * Counts successful calls, and learns which question led to which tool: the last search of the session that found it, or the
- * user's message. Not learned: text that a tool or a server may have written. So a session that has read untrusted text
+ * Counts successful calls, and learns which question led to which tool: the last search of the session that found it, the search
+ * before, if that had missed it and taught nothing, and the user's message. Not learned: text that a tool or a server may have written. So a session that has read untrusted text
  * teaches nothing, nor does a call that other code than ours makes. A query that quotes a definition teaches nothing about that tool.
  */
 export function learnFromCalls({ uses, from, find, hasReadUntrusted }: LearnOptions): Learning {
   const searches = new BoundedMap<string, OpenSearch[]>(MAX_SESSIONS);
   /** What a running call teaches if it succeeds. */
-  const lessons = new WeakMap<Call, () => string | undefined>();
+  const lessons = new WeakMap<Call, () => string[]>();
 
   return {
     stage: {
@@ -81,42 +81,53 @@ export function learnFromCalls({ uses, from, find, hasReadUntrusted }: LearnOpti
     const { name } = toolOf(call);
     const lesson = lessons.get(call);
     if (name !== TOOL_SEARCH && isOfModel(call)) uses.add(userOf(call.caller), name, lesson?.());
-    else if (lesson) openSearch(call, lesson(), result);
+    else if (lesson) openSearch(call, lesson()[0], result);
     return result;
   }
 
-  /** Undefined if the call cannot teach. */
-  function lessonOf(call: Call): (() => string | undefined) | undefined {
+  /** The questions that the call teaches. Undefined if it cannot teach. */
+  function lessonOf(call: Call): (() => string[]) | undefined {
     const { caller, input, options } = call;
     if (caller.session === undefined || !isOfModel(call)) return undefined;
     const { name } = toolOf(call);
     if (name === TOOL_SEARCH) {
       const query = queryOf(input);
-      return query === undefined || isSelection(query) ? undefined : () => toQuestion(query);
+      return query === undefined ? undefined : () => (isSelection(query) ? [] : asQuestions(query));
     }
     const message = from === "messages" ? [options.userMessage].flat().at(-1) : undefined;
-    const search = searches.get(sessionKey(caller))?.findLast(({ found }) => found.has(name));
-    if (search && !search.taught.has(name)) {
-      return () => {
-        // Forgotten while the call ran.
-        if (!search.found.has(name)) return undefined;
-        search.taught.add(name);
-        return search.question;
-      };
-    }
-    return message === undefined ? undefined : () => toQuestion(message);
+    const open = searches.get(sessionKey(caller)) ?? [];
+    const at = open.findLastIndex(({ found }) => found.has(name));
+    const search = open[at];
+    const missed = open[at - 1];
+    return () => {
+      const learned = message === undefined ? [] : asQuestions(message);
+      // Or forgotten while the call ran.
+      if (!search?.found.has(name) || search.taught.has(name)) return learned;
+      search.taught.add(name);
+      learned.unshift(search.question);
+      if (missed?.taught.size !== 0 || missed.found.has(name) || quotesDefinition(missed.question, find(name)))
+        return learned;
+      missed.taught.add(name);
+      return [missed.question, ...learned];
+    };
   }
 
   function openSearch({ caller }: Call, question: string | undefined, { metadata }: ToolResult): void {
     const names = Array.isArray(metadata["loadedTools"]) ? metadata["loadedTools"].map(String) : [];
-    if (question === undefined) return;
-    const found = new Set(names.filter((name) => !quotesDefinition(question, find(name))));
-    if (found.size === 0) return;
-    const user = userOf(caller);
     const key = sessionKey(caller);
     const open = searches.get(key) ?? [];
-    searches.set(key, [...open, { user, question, found, taught: new Set<string>() }].slice(-MAX_SEARCHES));
+    const search =
+      question === undefined ? open.at(-1) : { question, found: new Set<string>(), taught: new Set<string>() };
+    // The model names a tool itself: its last search had missed it.
+    if (!search || (question === undefined && search.taught.size > 0)) return;
+    for (const name of names) if (!quotesDefinition(search.question, find(name))) search.found.add(name);
+    if (question !== undefined) searches.set(key, [...open, { user: userOf(caller), ...search }].slice(-MAX_SEARCHES));
   }
+}
+
+function asQuestions(text: string): string[] {
+  const question = toQuestion(text);
+  return question === undefined ? [] : [question];
 }
 
 /** The user whose data a call uses and teaches. A subagent works for the user of its parents. */

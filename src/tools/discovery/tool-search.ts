@@ -34,7 +34,8 @@ export interface ToolSearchOptions {
   core?: readonly string[];
   /**
    * What ranks tools higher in later searches of the same user, once the call succeeded: the query that found them
-   * ("searches", the default), also the user's message ("messages", which stores people's text), or "nothing".
+   * ("searches"), also the user's message ("messages", which stores people's text), or "nothing". Default: "messages" if
+   * the store is on this machine, otherwise "searches".
    */
   learnFrom?: LearnFrom;
   /** Where the use of tools is kept. Default: in memory. */
@@ -129,7 +130,8 @@ export function createDiscovery(parts: DiscoveryDependencies): Discovery {
     }
     return result;
   };
-  const { store = new MemoryToolUse(), learnFrom = "searches", find, hasReadUntrusted, clock, warn } = parts;
+  const { store = new MemoryToolUse(), find, hasReadUntrusted, clock, warn } = parts;
+  const { learnFrom = store.isLocal ? "messages" : "searches" } = parts;
   const loadedTools = new LoadedTools();
   const likelyTools = new LikelyTools();
   const uses = new ToolUses({ store, clock, warn });

@@ -39,7 +39,7 @@ describe("uses", () => {
     const store = new MemoryToolUse();
     const uses = new ToolUses({ store, clock, warn: () => undefined });
     uses.add("ada", "pay");
-    uses.add("ada", "pay", "send money");
+    uses.add("ada", "pay", ["send money"]);
     expect(store.load("ada")).toEqual([]);
     expect(uses.likelihoods("ada").get("pay")).toBe(2);
     await uses.flush();
@@ -52,11 +52,11 @@ describe("uses", () => {
     const store: ToolUseStore = { load: () => [], add: (changes) => void added.push(...changes), forget: () => 0 };
     const uses = new ToolUses({ store, clock: createFakeClock(), warn: () => undefined });
     const versionOf = () => uses.wordsOf("ada")?.version;
-    uses.add("ada", "pay", "send money");
+    uses.add("ada", "pay", ["send money"]);
     const version = versionOf();
-    uses.add("ada", "pay", "send money");
+    uses.add("ada", "pay", ["send money"]);
     expect(versionOf()).toBe(version);
-    for (let at = 0; at < 50; at++) uses.add("ada", "pay", `question number ${at}`);
+    for (let at = 0; at < 50; at++) uses.add("ada", "pay", [`question number ${at}`]);
     await uses.flush();
     expect(added).toMatchObject([{ uses: 52 }]);
     expect(added[0]?.questions).toHaveLength(20);
@@ -76,7 +76,7 @@ describe("uses", () => {
     });
     for (let time = 0; time < 3; time++) {
       await uses.ready("ada");
-      uses.add("ada", "pay", "send money");
+      uses.add("ada", "pay", ["send money"]);
       await uses.flush();
     }
     expect(reads).toBe(1);

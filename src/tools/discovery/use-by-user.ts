@@ -95,14 +95,14 @@ export class ToolUses {
     return likelihoods;
   }
 
-  /** Counts a successful call, and learns the question that led to it. */
-  add(user: string, tool: string, question?: string): void {
+  /** Counts a successful call, and learns the questions that led to it. */
+  add(user: string, tool: string, questions: readonly string[] = []): void {
     void this.ready(user);
     const change = this.#waitingFor(user, tool);
     change.uses++;
     // A message leads to many calls of the same tool.
-    if (question === undefined || question === change.questions.at(-1)) return;
-    change.questions = addQuestions(change.questions, [question]);
+    if (questions.every((question) => question === change.questions.at(-1))) return;
+    change.questions = addQuestions(change.questions, questions);
     const profile = this.#profiles.get(user);
     profile?.words.set(tool, addQuestions(profile.tools.get(tool)?.questions ?? [], change.questions));
   }
