@@ -7,6 +7,7 @@ const GATED = "validation, limits, masking and a record are added to a call that
 const TRANSPORT = "authentication, limits, checks of the request and the gate are more than a bare route";
 const NAMESPACES = "the kernel takes this long to make the namespaces and their mounts";
 const INDEX = "stems and words of names, descriptions and parameters are kept for each tool";
+const LEXICAL = "words are compared, not meanings; these descriptions share few words with the questions";
 const PATHS = "each path is resolved on disk before it is compared with a rule";
 const ROWS = "a job is a call: submitting, taking, claiming and ending write its row, and each has an audit entry";
 const WORKERS = "two cores carry PostgreSQL, four workers and this program";
@@ -61,6 +62,8 @@ export const MISSES = {
   "search: Haft, index of 10,000 tools": INDEX,
   "search: Haft, query, 95th percentile": "questions with many frequent words rank most of the tools",
   "tool-search: index of 10,000 tools": INDEX,
+  "tool-search: metatool, Haft, at most 3 past questions, recall@5": LEXICAL,
+  "tool-search: toollens, Haft, at most 3 past questions, recall@5": LEXICAL,
   "verdict: verdict, 200 rules: read a file, p50": PATHS,
   "verdict: verdict, 200 rules: write a new file, p50": PATHS,
   "verdict: verdict, 200 rules: exec, the same command again, p50": PATHS,

@@ -99,7 +99,7 @@ function writeBlocks() {
   const alias = `{ "bun:test": ${JSON.stringify(join(place, "bun-test.ts"))} }`;
   writeFileSync(
     join(scratch, "vitest.config.mjs"),
-    `export default { resolve: { alias: ${alias} }, test: { include: ["blocks/*.test.ts"] } };`,
+    `export default { resolve: { alias: ${alias} }, test: { include: ["blocks/*.test.ts"], testTimeout: 120_000 } };`,
   );
   for (const [specifier, text] of Object.entries(IMPORTS)) {
     writeFileSync(join(place, `${specifier.replace("./", "").replace(":", "-")}.ts`), text);
