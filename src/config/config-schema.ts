@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AUTHORITIES, FIELD_TRUSTS, PROVENANCE_MODES } from "../core/provenance-words.ts";
+import { AUTHORITIES, FIELD_TRUSTS, PROVENANCE_MODES } from "../core/call-summary.ts";
 
 // The one definition of a configuration. Validation, the types and the published JSON Schema come from it.
 

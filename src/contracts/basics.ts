@@ -1,6 +1,6 @@
 /** Schemas of the data types in `core/` that several resources use. `contracts.types.ts` checks that both are equal. */
 import { z } from "zod";
-import { UNVOUCHED_KINDS } from "../core/provenance-words.ts";
+import { UNVOUCHED_KINDS } from "../core/call-summary.ts";
 import { named } from "./contract.ts";
 
 export const Name = z.string().min(1).max(256);

@@ -1,8 +1,7 @@
 import { keysOf, unknownKey } from "./options.ts";
-import type { RiskLevel } from "./call-summary.ts";
+import type { RiskLevel, UNVOUCHED_KINDS } from "./call-summary.ts";
 import { toolError, type ToolError } from "./error.ts";
 import type { Update } from "./events.ts";
-import type { UNVOUCHED_KINDS } from "./provenance-words.ts";
 import type { UserAnswer } from "./questions/user-question.ts";
 import type { ToolResult } from "./result.ts";
 import type { AnyTool, Tool } from "./tool.ts";

@@ -11,7 +11,7 @@ import {
 import { textOf } from "../../../core/content.ts";
 import { errorMessage } from "../../../core/error.ts";
 import { reasonText } from "../../../core/localized-text.ts";
-import type { ProvenanceMode } from "../../../core/provenance-words.ts";
+import type { ProvenanceMode } from "../../../core/call-summary.ts";
 import type { ToolResult } from "../../../core/result.ts";
 import type { MaybePromise, Stage } from "../../../core/stage.ts";
 import type { AnyTool, TaintLabel } from "../../../core/tool.ts";

@@ -1,5 +1,5 @@
 import type { AnyTool } from "../../../core/tool.ts";
-import { type Authority, AUTHORITIES, FIELD_TRUSTS, type FieldTrust } from "../../../core/provenance-words.ts";
+import { type Authority, AUTHORITIES, FIELD_TRUSTS, type FieldTrust } from "../../../core/call-summary.ts";
 import { isObject, type JsonSchema } from "../../../schema/json-schema.ts";
 
 /** `other`: a text of no known kind. `none`: a number, a date, a switch. */
