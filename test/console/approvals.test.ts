@@ -21,7 +21,6 @@ describe.skipIf("missing" in found)("the approvals page", { timeout: 240_000 }, 
     if ("missing" in found) return;
     console = await openConsole(found);
     page = await console.open({ width: 1440, height: 900 });
-    page.setDefaultTimeout(90_000);
   }, 120_000);
   afterAll(async () => {
     await console?.close();
@@ -143,6 +142,13 @@ describe.skipIf("missing" in found)("the approvals page", { timeout: 240_000 }, 
     await expectShown(lines().getByText("completed"));
     expect(await haft.execute("transfer", input, { caller })).toMatchObject({ status: "completed" });
     await ask("transfer", { iban: "DE02120300000000202051" }, caller);
+    // Several are not approved together without it either.
+    await go("/approvals");
+    await settled();
+    await page.keyboard.press("Shift+A");
+    await page.keyboard.press("b");
+    const together = page.getByRole("dialog").getByRole("region", { name: "Who chose this value?" });
+    await expectShown(together.getByText("DE02120300000000202051"));
   });
 
   test("lists the keys of the page", async () => {
@@ -685,7 +691,6 @@ describe.skipIf("missing" in found)("the approvals page", { timeout: 240_000 }, 
 
   test("is an inbox on a phone: list, card, answer, undo, without scrolling sideways", async () => {
     const phone = await console.open({ width: 390, height: 780 });
-    phone.setDefaultTimeout(90_000);
     await askToWrite("phone-1.txt", "from afar\n");
     await askToWrite("phone-2.txt");
     const isWide = (): Promise<unknown> =>
@@ -718,7 +723,6 @@ describe.skipIf("missing" in found)("the approvals page", { timeout: 240_000 }, 
 
   test("answers one call however often somebody taps, and never hides the call from its answers", async () => {
     const phone = await console.open({ width: 780, height: 360 });
-    phone.setDefaultTimeout(90_000);
     const first = await askToWrite("tap-1.txt");
     await askToWrite("tap-2.txt");
     await go(`/approvals/${first}`, phone);

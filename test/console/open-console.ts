@@ -88,6 +88,8 @@ export async function openConsole(
         locale: language,
       });
       contexts.push(context);
+      // Each action may take so long on a busy machine.
+      context.setDefaultTimeout(90_000);
       const page = await context.newPage();
       page.on("request", (request) => {
         if (!request.url().startsWith(url) && !request.url().startsWith("data:")) strays.push(request.url());

@@ -22,7 +22,6 @@ describe.skipIf("missing" in found)("the pages of the console", { timeout: 240_0
     // Calls of agents wait for the answer, as those of a server do.
     console = await openConsole(found, { approvalWaitMs: 600_000 });
     page = await console.open();
-    page.setDefaultTimeout(90_000);
   }, 120_000);
   afterAll(async () => {
     await console?.close();

@@ -23,7 +23,6 @@ describe.skipIf(isSkipped)("questions to the user", () => {
     if ("missing" in found) return;
     console = await openConsole(found);
     page = await console.open({ width: 1280, height: 860 });
-    page.setDefaultTimeout(90_000);
   }, 120_000);
   afterAll(async () => {
     await console?.close();

@@ -27,9 +27,7 @@ describe.skipIf("missing" in found)("the frame of the console", { timeout: 240_0
     if ("missing" in found) return;
     console = await openConsole(found);
     page = await console.open();
-    page.setDefaultTimeout(90_000);
     other = await console.open();
-    other.setDefaultTimeout(90_000);
   }, 120_000);
   afterAll(async () => {
     await console?.close();

@@ -18,7 +18,6 @@ describe.skipIf("missing" in found)("the work view", { timeout: 240_000 }, () =>
     if ("missing" in found) return;
     console = await openConsole(found);
     page = await console.open();
-    page.setDefaultTimeout(90_000);
   }, 120_000);
   afterAll(async () => {
     await console?.close();

@@ -28,6 +28,10 @@ const STYLE =
   "body{font:16px/1.5 system-ui,sans-serif;margin:1rem;color:#1b1b1b;background:#fff}img,svg{max-width:100%;height:auto}" +
   "pre,code{font-family:ui-monospace,monospace;background:#f4f4f5;border-radius:4px}pre{padding:.75rem;overflow:auto}" +
   "table{border-collapse:collapse}td,th{border:1px solid #d4d4d8;padding:.25rem .5rem}";
+/** Only for what has no colours of its own. */
+const DARK_STYLE =
+  "@media(prefers-color-scheme:dark){body{color:#e7eaf1;background:#181c25}a{color:#8ea6ff}" +
+  "pre,code{background:#202632}td,th{border-color:#2d3442}}";
 
 /** Renders a surface as a complete document. Scripts run only in HTML. */
 export async function renderDocument(
@@ -66,7 +70,8 @@ async function drawn(
   const nonce = crypto.randomUUID();
   const scripts = [...libraries, DRAW.replace('"SOURCE"', () => literal({ kind, content }))];
   const body = scripts.map((script) => `<script nonce="${nonce}">${safeScript(script ?? "")}</script>`).join("\n");
-  const document = assemble(`script-src 'nonce-${nonce}'`, title, `<main id="haft-drawn"></main>\n${body}`);
+  const style = hasDiagram ? STYLE : STYLE + DARK_STYLE;
+  const document = assemble(`script-src 'nonce-${nonce}'`, title, `<main id="haft-drawn"></main>\n${body}`, { style });
   return { ...document, drawn: "main[data-drawn]" };
 }
 

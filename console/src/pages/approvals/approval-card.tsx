@@ -23,7 +23,6 @@ import { AnswerBar } from "./answer-bar.tsx";
 import { CallEffect, DownloadLink } from "./call-effect.tsx";
 import { Countdown } from "./countdown.tsx";
 import type { AnswerLine } from "./use-answers.ts";
-import { UnvouchedValues } from "./unvouched-values.tsx";
 import { AnsweredQuestions, UserQuestions } from "./user-questions.tsx";
 
 const words = defineWords({
@@ -164,7 +163,6 @@ function PermissionCard({ approval, onAnswer, line, backTo }: ApprovalCardProps)
             </div>
           </div>
         ) : null}
-        <UnvouchedValues verdict={approval.verdict} />
         {countFolds(<CallEffect approval={approval} />)}
         <Facts approval={approval} />
         <details open={showsRequest} onToggle={({ currentTarget }) => setShowsRequest(currentTarget.open)}>

@@ -13,6 +13,7 @@ import { PreviewFacts } from "../../parts/preview-facts.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
 import { TerminalText, VisibleText } from "../../parts/visible-text.tsx";
 import { CommandSteps } from "./command-steps.tsx";
+import { UnvouchedValues } from "./unvouched-values.tsx";
 
 const words = defineWords({
   unseen: ["Not everything is shown here.", "这里没有显示全部内容。"],
@@ -49,7 +50,7 @@ export function Unseen({ approval: { unseen = "", preview } }: { approval: Appro
   );
 }
 
-/** What a call would do: its command, its changes, what it printed, and the way to what is not shown. */
+/** What a call would do, wherever it is approved: who chose its values, its command, its changes, what it printed, and the way to what is not shown. */
 export function CallEffect({ approval }: { approval: ApprovalInfo }) {
   const w = useWords(words);
   const { id, preview, steps, unseen } = approval;
@@ -57,6 +58,7 @@ export function CallEffect({ approval }: { approval: ApprovalInfo }) {
   const [isWhole, setWhole] = useState(false);
   return (
     <>
+      <UnvouchedValues verdict={approval.verdict} />
       {steps ? <CommandSteps steps={steps} /> : null}
       {unseen === undefined ? null : (
         <div className="notice warn" role="alert">

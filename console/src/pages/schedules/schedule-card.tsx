@@ -14,7 +14,7 @@ import { useKeys } from "../../parts/use-keys.ts";
 import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
 import { useScope } from "../../use-scope.ts";
 import { ScheduleForm } from "./schedule-form.tsx";
-import { RunBadge, RunLinks, ScheduleRuns } from "./schedule-runs.tsx";
+import { FailedRuns, RunBadge, RunLinks, ScheduleRuns } from "./schedule-runs.tsx";
 import { formatInZone, useTimingText } from "./timing-text.ts";
 
 const words = defineWords({
@@ -162,6 +162,7 @@ function ScheduleFacts({ schedule, isOpen }: { schedule: ScheduleInfo; isOpen: b
           lastRun ? (
             <>
               <RunBadge state={lastRun.state} />
+              <FailedRuns id={schedule.id} />
               <TimeAgo at={lastRun.startedAt ?? lastRun.dueAt} />
               {lastRun.outcome ? <VisibleText className="muted schedule-outcome" text={lastRun.outcome} /> : null}
               <RunLinks run={lastRun} />

@@ -26,6 +26,10 @@ const words = defineWords({
     `${count < 1000 ? count : "1000 or more"} missed while Haft was not running`,
     `Haft 未运行时错过 ${count < 1000 ? count : "1000 或更多"} 次`,
   ],
+  failing: (failed: number, count: number) => [
+    failed === count ? `the last ${count} runs all failed` : `${failed} of the last ${count} runs failed`,
+    failed === count ? `最近 ${count} 次全部失败` : `最近 ${count} 次中失败 ${failed} 次`,
+  ],
   none: ["It has not run yet.", "还没有运行过。"],
   requested: (by: string | undefined) => [
     by === undefined ? "requested" : `requested by ${by}`,
@@ -61,6 +65,17 @@ export function RunLinks({ run: { pending, callId } }: { run: ScheduleRun }) {
       {callId === undefined ? null : <Link href={`/work/${encodeURIComponent(callId)}`}>{w.call}</Link>}
     </>
   );
+}
+
+/** Whether it fails once or again and again. */
+export function FailedRuns({ id }: { id: string }) {
+  const w = useWords(words);
+  const ended =
+    useApi("schedules", "runs", [id, { limit: 10 }]).data?.items.filter(
+      ({ state }) => state === "completed" || state === "failed",
+    ) ?? [];
+  const failed = ended.filter(({ state }) => state === "failed").length;
+  return failed < 2 ? null : <span className="badge bad">{w.failing(failed, ended.length)}</span>;
 }
 
 /** The past runs, newest first. */

@@ -154,7 +154,9 @@ export default function WelcomeView() {
 
 function StepCard({ step, number, isNext }: { step: Step; number: number; isNext: boolean }) {
   const w = useWords(words);
-  const { title, how, isDone, href, onGo, more } = step;
+  const { id, title, how, isDone, href, onGo, more } = step;
+  // Before the steps above, their pages have nothing to show.
+  const isEarly = !isDone && !isNext && (id === "approve" || id === "undo");
   return (
     <li
       className={isDone ? "panel is-done" : isNext ? "panel is-next" : "panel"}
@@ -171,7 +173,7 @@ function StepCard({ step, number, isNext }: { step: Step; number: number; isNext
           </h2>
           <p className="muted">{how}</p>
         </div>
-        {more && isNext ? null : (
+        {(more && isNext) || isEarly ? null : (
           <Button look={isNext ? "primary" : ""} text={isNext ? w.next : w.open} href={href} onClick={onGo} />
         )}
       </div>
