@@ -342,6 +342,7 @@ describe.skipIf("missing" in found)("the frame of the console", { timeout: 240_0
     const ask = (path: string) => console.host.haft.execute("write", { path, content: "heard\n" });
     await ask("known.txt");
     await go("/jobs");
+    await page.reload();
     await expectShown(page.locator("nav .count"));
     const heard = page.getByRole("status").filter({ hasText: "waits for you" });
     expect(await heard.count()).toBe(0);

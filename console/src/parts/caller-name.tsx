@@ -24,6 +24,16 @@ export function useScheduleNames(): ReadonlyMap<string, string> {
   return useMemo(() => new Map(data?.items.map(({ id, name }) => [id, name ?? id])), [data]);
 }
 
+/** A client of the MCP server calls itself so. */
+function plainAgent(agent: string | undefined): string | undefined {
+  return agent?.replace(/^mcp:/, "");
+}
+
+/** Who made a call, in words: `someone` if nothing is known. */
+export function callerText({ user, agent }: { user?: string; agent?: string }, someone: string): string {
+  return [user, plainAgent(agent)].filter(Boolean).join(" · ") || someone;
+}
+
 /** The schedule that made the call: its runs are numbered. */
 function scheduleOf({ callId, caller: { task } }: Called): string | undefined {
   return task !== undefined && callId.startsWith(`${task}.`) ? task : undefined;

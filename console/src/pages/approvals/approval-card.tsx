@@ -7,6 +7,7 @@ import { useApi } from "../../api.ts";
 import { defineWords, type Pair, useWords } from "../../language.tsx";
 import { KindBadge } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
+import { callerText } from "../../parts/caller-name.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { looksLikeDiff } from "../../parts/diff/parse-diff.ts";
 import { Facts as FactList } from "../../parts/facts.tsx";
@@ -213,7 +214,7 @@ function Facts({ approval }: { approval: ApprovalInfo }) {
         [
           w.by,
           <>
-            <VisibleText text={[caller.user, caller.agent].filter(Boolean).join(" · ") || w.someone} />
+            <VisibleText text={callerText(caller, w.someone)} />
             {caller.session ? (
               <span className="muted">
                 {" "}

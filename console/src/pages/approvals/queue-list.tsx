@@ -2,6 +2,7 @@ import { MessageCircleQuestionMark } from "lucide-react";
 import { useMemo } from "react";
 import { Link } from "wouter";
 import { defineWords, useWords } from "../../language.tsx";
+import { callerText } from "../../parts/caller-name.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
@@ -64,7 +65,7 @@ function ItemRow({ item, isCurrent, selected, addressOf, onSelect }: QueueListPr
   const w = useWords(words);
   const { id, level, subject, toolName, caller, askedAt, expiresAt, isGone } = item;
   const title = useToolTitle()(item);
-  const who = caller.agent ?? caller.user;
+  const who = callerText(caller.agent === undefined ? caller : { agent: caller.agent }, w.someone);
   return (
     <>
       {isBatchable(item) ? (
@@ -109,7 +110,7 @@ function ItemRow({ item, isCurrent, selected, addressOf, onSelect }: QueueListPr
             {item.question ? null : (
               <>
                 {" · "}
-                <VisibleText text={who ?? w.someone} />
+                <VisibleText text={who} />
               </>
             )}
             {caller.session === undefined ? null : (

@@ -7,6 +7,7 @@ import { pathPart } from "../../hash-location.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
+import { callerText } from "../../parts/caller-name.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -198,7 +199,7 @@ function Row({ entry }: { entry: AuditEntry }) {
       <Link className="audit-row" href={`/audit/${encodeURIComponent(entry.id)}`}>
         <span className="audit-type">{typeName(entry.type)}</span>
         <span className="audit-what">
-          {entry.subject ? <CallSubject subject={entry.subject} /> : <VisibleText className="cut" text={said(entry)} />}
+          {entry.subject ? <CallSubject subject={entry.subject} /> : <VisibleText className="cut" lang="en" text={said(entry)} />}
           <VisibleText className="mono small muted cut" text={entry.toolName} />
         </span>
         <span className="audit-badges">
@@ -206,7 +207,7 @@ function Row({ entry }: { entry: AuditEntry }) {
           {entry.verdict ? <DecisionBadge verdict={entry.verdict} /> : null}
           {entry.errorCode ? <span className="badge bad">{entry.errorCode.replaceAll("_", " ")}</span> : null}
         </span>
-        <VisibleText className="small muted cut" text={entry.caller.agent ?? entry.caller.user ?? ""} />
+        <VisibleText className="small muted cut" text={callerText(entry.caller, "")} />
         <span className="audit-time small muted">
           <time dateTime={new Date(entry.at).toISOString()}>{formatDateTime(entry.at, language)}</time>
           <span className="mono"> #{entry.id}</span>

@@ -6,6 +6,7 @@ import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge, StatusBadge } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
+import { callerText } from "../../parts/caller-name.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Facts } from "../../parts/facts.tsx";
@@ -87,7 +88,7 @@ function EntryFacts({ entry }: { entry: AuditEntry }) {
     if (value !== undefined && value !== "") facts.push([label, value]);
   };
   add(w.tool, entry.toolName === "" ? undefined : <span className="mono">{entry.toolName}</span>);
-  add(w.caller, [caller.user, caller.agent].filter(Boolean).join(" · "));
+  add(w.caller, callerText(caller, ""));
   add(w.session, caller.session && <VisibleText text={caller.session} />);
   add(
     w.state,

@@ -5,6 +5,7 @@ import type { JobDetail, JobLogLine } from "../../../../src/contracts/jobs.ts";
 import { api, useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
+import { callerText } from "../../parts/caller-name.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { countOf, formatClock, formatDuration, isoTime } from "../../parts/format.ts";
@@ -122,7 +123,7 @@ function JobBody({ job, lines }: { job: JobDetail; lines: readonly JobLogLine[] 
               [w.waits, job.waitsFor && <JobWaitText job={job} />],
               [w.tries, [w.tried(job.attempt, job.attempts), lost, round].join("")],
               [w.worker, job.worker && <VisibleText text={job.worker} />, "mono"],
-              [w.caller, [caller.user, caller.agent].filter(Boolean).join(" · ") || w.nobody],
+              [w.caller, callerText(caller, w.nobody)],
               [w.session, caller.session && <IdLink to="sessions" id={caller.session} />],
               [w.call, <IdLink to="work" id={job.callId} />],
               [

@@ -4,6 +4,7 @@ import type { ScheduleInfo } from "../../../../src/contracts/schedules.ts";
 import { api, queries } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Button, SureButton } from "../../parts/button.tsx";
+import { callerText } from "../../parts/caller-name.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { browserTimeZone } from "../../parts/format.ts";
@@ -172,7 +173,7 @@ function ScheduleFacts({ schedule, isOpen }: { schedule: ScheduleInfo; isOpen: b
           ),
           "row",
         ],
-        [w.as, [caller.user, caller.agent, caller.session].filter(Boolean).join(" · ") || w.nobody],
+        [w.as, [callerText(caller, w.nobody), caller.session].filter(Boolean).join(" · ")],
         [w.rights, isLimited && <VisibleText text={JSON.stringify(rights)} />, "mono"],
         [w.upcoming, upcoming.length > 0 && <UpcomingTimes schedule={schedule} max={isOpen ? 5 : 2} />],
       ]}

@@ -126,7 +126,7 @@ function SessionRows({ rows }: { rows: readonly TreeRow[] }) {
             <VisibleText
               as="p"
               className="session-last small muted cut"
-              text={session.error ?? session.lastText ?? ""}
+              text={session.error ?? session.lastText?.replaceAll(/[*`#|]+/g, "") ?? ""}
             />
           )}
         </li>

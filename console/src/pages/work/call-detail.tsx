@@ -7,6 +7,7 @@ import { pathPart } from "../../hash-location.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
+import { callerText } from "../../parts/caller-name.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { formatDateTime, formatDuration } from "../../parts/format.ts";
@@ -224,7 +225,7 @@ function CallFacts({ call }: { call: CallDetail }) {
           w.approval,
           call.approvalId && <Link href={`/approvals/${encodeURIComponent(call.approvalId)}`}>{w.show}</Link>,
         ],
-        [w.caller, <VisibleText text={[caller.user, caller.agent].filter(Boolean).join(" · ") || w.nobody} />],
+        [w.caller, <VisibleText text={callerText(caller, w.nobody)} />],
         [
           w.session,
           caller.session && (
