@@ -199,7 +199,11 @@ function Row({ entry }: { entry: AuditEntry }) {
       <Link className="audit-row" href={`/audit/${encodeURIComponent(entry.id)}`}>
         <span className="audit-type">{typeName(entry.type)}</span>
         <span className="audit-what">
-          {entry.subject ? <CallSubject subject={entry.subject} /> : <VisibleText className="cut" lang="en" text={said(entry)} />}
+          {entry.subject ? (
+            <CallSubject subject={entry.subject} />
+          ) : (
+            <VisibleText className="cut" lang="en" text={said(entry)} />
+          )}
           <VisibleText className="mono small muted cut" text={entry.toolName} />
         </span>
         <span className="audit-badges">
