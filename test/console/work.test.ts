@@ -131,6 +131,21 @@ describe.skipIf("missing" in found)("the work view", { timeout: 240_000 }, () =>
     await expectShown(row("list_files"));
   });
 
+  test("leaves room for what a call is about at every width", async () => {
+    await go("/work");
+    await expectShown(rows());
+    const room = (): Promise<number> =>
+      rows()
+        .first()
+        .locator(".work-link")
+        .evaluate(({ clientWidth }: { clientWidth: number }) => clientWidth);
+    for (const width of [768, 1024, 1200, 1440]) {
+      await page.setViewportSize({ width, height: 860 });
+      await expect.poll(room).toBeGreaterThan(160);
+    }
+    await page.setViewportSize({ width: 1280, height: 860 });
+  });
+
   test("goes back to the same list with one press", async () => {
     await go("/work?tool=write");
     await row("approve-me.txt").getByRole("link").first().click();

@@ -171,8 +171,8 @@ function PermissionCard({ approval, onAnswer, line, backTo }: ApprovalCardProps)
             {w.request} <kbd className="key">e</kbd>
           </summary>
           <JsonView value={approval.input} />
-          <p className="row small muted" title={w.hashHint}>
-            <span className="grow">
+          <p className="row small muted call-hash" title={w.hashHint}>
+            <span>
               {w.hash} <span className="mono">{approval.hash}</span>
             </span>
             <DownloadLink path={contracts.approvals.input.path} id={approval.id} label={w.download} />

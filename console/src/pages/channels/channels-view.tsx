@@ -95,8 +95,10 @@ function ChannelPanel({ channel: { name, type, targets, actions, problem } }: { 
       <div className="body">
         {problem === undefined ? null : (
           <p className="notice warn">
-            {language === "zh" ? `${w.incomplete} ` : ""}
-            <VisibleText lang="en" text={problem} />
+            <span>
+              {language === "zh" ? `${w.incomplete} ` : ""}
+              <VisibleText lang="en" text={problem} />
+            </span>
           </p>
         )}
         <div className="row">

@@ -75,7 +75,7 @@ const NARROW_REASON_PX = 98;
 const MAX_PINNED = 3;
 const NO_CALLS: readonly CallInfo[] = [];
 /** The same width as in `work.css`. */
-export const NARROW = "(max-width: 900px)";
+const NARROW = "(max-width: 900px)";
 /** How near to the end the next page is loaded. */
 const AHEAD = 30;
 

@@ -14,7 +14,7 @@ import { useCallActions } from "./call-actions.ts";
 import { News } from "./news.tsx";
 import { FacetsPanel, FacetsSheet, useFacets, useFacetText } from "./facets-panel.tsx";
 import { FACETS, useWorkFilter, type WorkFilter } from "./work-filter.ts";
-import { NARROW, WorkStream } from "./work-stream.tsx";
+import { WorkStream } from "./work-stream.tsx";
 import "./work.css";
 
 const words = defineWords({
@@ -39,6 +39,8 @@ export default function WorkView() {
   return callId === "" ? <WorkList /> : <CallDetail key={callId} />;
 }
 
+/** Beside the sections there is no room for the filters and the rows. The same width as in `work.css`. */
+const NO_SIDE = "(max-width: 1180px)";
 /** Whether the filters are shown beside the list. */
 const SIDE = "haft.work.filters";
 
@@ -46,7 +48,7 @@ function WorkList() {
   const w = useWords(words);
   const filter = useWorkFilter();
   const actions = useCallActions({ opensReplay: false });
-  const isNarrow = useMedia(NARROW);
+  const isNarrow = useMedia(NO_SIDE);
   const [hasSheet, setSheet] = useState(false);
   const [hasSide, setSide] = useState(() => localStorage.getItem(SIDE) !== "closed");
   const closeSheet = useCallback(() => setSheet(false), []);
