@@ -2,6 +2,7 @@
 // message, or fail if HAFT_REQUIRE lists the browser.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { findBrowser } from "./find-browser.ts";
@@ -144,6 +145,24 @@ describe.skipIf("missing" in found)("the work view", { timeout: 240_000 }, () =>
       await expect.poll(room).toBeGreaterThan(160);
     }
     await page.setViewportSize({ width: 1280, height: 860 });
+  });
+
+  test("loads at most 160 kB before the first row", async () => {
+    await console.host.haft.execute("list_files", {}, { caller });
+    const visitor = await console.open();
+    await visitor.goto("about:blank");
+    const sizes: Promise<number>[] = [];
+    visitor.on("response", (response) => {
+      const { pathname } = new URL(response.url());
+      if (!pathname.startsWith("/api/")) sizes.push(response.body().then((body) => gzipSync(body).length));
+    });
+    await go("/work", visitor);
+    await expectShown(rows(visitor));
+    // What comes after the first row is not waited for.
+    const before = await Promise.all([...sizes]);
+    expect(before.length).toBeGreaterThan(3);
+    expect(before.reduce((sum, size) => sum + size, 0)).toBeLessThan(160 * 1024);
+    await visitor.close();
   });
 
   test("goes back to the same list with one press", async () => {

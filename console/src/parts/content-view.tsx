@@ -1,7 +1,8 @@
 import type { ToolResult } from "../../../src/contracts/basics.ts";
 import { DiffView } from "./diff-view.tsx";
 import { looksLikeDiff } from "./diff/parse-diff.ts";
-import { TerminalText, VisibleText } from "./visible-text.tsx";
+import { TerminalText } from "./terminal-text.tsx";
+import { VisibleText } from "./visible-text.tsx";
 
 type Block = ToolResult["content"][number];
 

@@ -7,7 +7,7 @@ import { Button } from "./button.tsx";
 import { Failure } from "./failure.tsx";
 import { ResultView } from "./result-view.tsx";
 import { useNow } from "./use-now.ts";
-import { TerminalText } from "./visible-text.tsx";
+import { TerminalText } from "./terminal-text.tsx";
 
 const words = defineWords({
   running: ["Running", "运行中"],

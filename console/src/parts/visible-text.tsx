@@ -1,4 +1,3 @@
-import Anser from "anser";
 import { Fragment, type HTMLAttributes, type ReactNode } from "react";
 
 /** Control characters, soft hyphens, joiners, direction marks, variation selectors, tags and other format characters. */
@@ -52,17 +51,4 @@ export function visibleParts(text: string, marks?: ReadonlyMap<string, string>):
     from = found.index + found[0].length;
   }
   return from === 0 ? text : [...parts, <Fragment key="end">{text.slice(from)}</Fragment>];
-}
-
-/** Terminal output. Colours are applied; every other escape sequence is shown as text. */
-export function TerminalText({ text }: { text: string }) {
-  return (
-    <>
-      {Anser.ansiToJson(text, { use_classes: true, remove_empty: true }).map((piece, at) => (
-        <span key={at} className={[piece.fg, piece.decoration].filter(Boolean).join(" ")}>
-          <VisibleText text={piece.content} />
-        </span>
-      ))}
-    </>
-  );
 }

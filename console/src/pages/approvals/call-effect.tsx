@@ -11,7 +11,8 @@ import { Failure } from "../../parts/failure.tsx";
 import { countOf, formatNumber } from "../../parts/format.ts";
 import { PreviewFacts } from "../../parts/preview-facts.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
-import { TerminalText, VisibleText } from "../../parts/visible-text.tsx";
+import { TerminalText } from "../../parts/terminal-text.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
 import { CommandSteps } from "./command-steps.tsx";
 import { UnvouchedValues } from "./unvouched-values.tsx";
 
