@@ -28,6 +28,12 @@ afterAll(async () => {
   await server.stop();
 });
 
+interface ChargedRow {
+  call_id: string;
+  outcome: string;
+  charges: string;
+}
+
 /** Pays, five calls at once. A killed process has its effect or not, and nobody knows. */
 const PAYER = `
   import { appendFileSync } from "node:fs";
@@ -111,10 +117,12 @@ describe.each(places)("on %s", (_name, newLocation) => {
           { timeout: 120_000, interval: 500 },
         )
         .toBe(0);
-      const rows = await store.database.all("SELECT call_id, outcome, charges FROM calls WHERE charges IS NOT NULL");
+      const rows = await store.database.all<ChargedRow>(
+        "SELECT call_id, outcome, charges FROM calls WHERE charges IS NOT NULL",
+      );
       const charged = rows
-        .filter(({ charges }) => String(charges).includes(id))
-        .map(({ call_id: callId, outcome }) => ({ callId: String(JSON.parse(String(callId))), outcome }));
+        .filter(({ charges }) => charges.includes(id))
+        .map(({ call_id: callId, outcome }) => ({ callId: String(JSON.parse(callId)), outcome }));
       const effects = readFileSync(ledger, "utf8").split("\n").filter(Boolean);
       const unknown = charged.filter(({ outcome }) => outcome === "unknown");
       process.stderr.write(
