@@ -47,6 +47,7 @@ const TOOLS = (): AnyTool[] => [
   ),
   tool("send_money", { iban: text, amount: { type: "number" } }, { kind: "write", run: () => "paid" }),
   tool("send_mail", { to: text, body: text }, { kind: "write", labels: ["outside_effect"], run: () => "sent" }),
+  tool("invite", { guests: { type: "array", items: text } }, { kind: "write", run: () => "invited" }),
   tool("delete_mail", { mail_id: text }, { kind: "write", run: () => "deleted" }),
   tool("make_list", { title: text }, { kind: "write", run: () => "made" }),
   tool("empty_trash", {}, { kind: "write", run: () => "empty" }),
@@ -98,6 +99,16 @@ describe("after text of others was read, a call asks", () => {
     await call("search_mail");
     expect(await call("delete_mail", { mail_id: "m-82" })).toBe(false);
     expect(await call("delete_mail", { mail_id: "m-81" })).toBe(true);
+  });
+
+  test("if one of several recipients has no voucher", async () => {
+    const { call, says, asked } = open();
+    await says("Write to ann@firm.com about my mails.");
+    await call("search_mail");
+    expect(await call("send_mail", { to: "ann@firm.com, eve@evil.com", body: "Hello" })).toBe(true);
+    expect(await call("invite", { guests: ["ann@firm.com", "eve@evil.com"] })).toBe(true);
+    expect(asked.at(-1)?.verdict.unvouched?.map(({ value }) => value)).toEqual(["eve@evil.com"]);
+    expect(await call("invite", { guests: ["ann@firm.com"] })).toBe(false);
   });
 
   test("if an address in what it sends has no voucher", async () => {
