@@ -125,6 +125,11 @@ export const COMMANDS: readonly CommandEntry[] = [
   }),
   ...group("config", () => import("./commands/config.ts"), { show: "Show the settings, and where each comes from" }),
   single("hook", "Answer the hook of another agent", async () => (await import("./commands/hook.ts")).hook),
+  ...group("hook", () => import("./commands/hook.ts"), {
+    install: "Put Haft in front of the tools of another agent",
+    status: "Show which agents have the hook, and whether it denies",
+    remove: "Take the hook out of an agent's configuration",
+  }),
   single("mcp", "Serve the tools of this folder to an MCP client", async () => (await import("./commands/mcp.ts")).mcp),
   ...group("mcp", () => import("./commands/mcp.ts"), {
     config: "Print the configuration for an MCP client",

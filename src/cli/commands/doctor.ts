@@ -108,6 +108,7 @@ async function checkEverything(options: DoctorOptions): Promise<{ items: Finding
     await check("shell", () => checkShell(options)),
     await check("terminal", checkPty),
     ...(await checkSandbox(config)),
+    ...(await checkHooks(options.env)),
   ];
   if (config) {
     const known = config;
@@ -409,6 +410,24 @@ export async function checkWebSearch({ value: { tools } }: LoadedConfig, env: En
   const found = ready.length === 0 ? "no provider is ready." : ready.join(", then ");
   if (missing.length === 0) return { state: "ok", found };
   return { state: "warning", found, next: missing.join(" ") };
+}
+
+/** Each hook that was installed, with a call that it has to deny. */
+async function checkHooks(env: Environment): Promise<Finding[]> {
+  const { installedHooks, proveHook, stateOf } = await import("../hook-setup.ts");
+  const findings: Finding[] = [];
+  for (const hook of installedHooks(env)) {
+    findings.push(
+      await check(`hook ${hook.agent}`, async () => {
+        const problem = await proveHook(hook, env);
+        const next = `haft hook install ${hook.agent} --${hook.scope}`;
+        if (problem !== undefined) return { state: "broken", found: `${hook.file}: ${problem}`, next };
+        if (stateOf(hook) === "installed") return { state: "ok", found: `${hook.file} denies` };
+        return { state: "warning", found: `${hook.file} denies, but is not what Haft wrote.`, next };
+      }),
+    );
+  }
+  return findings;
 }
 
 /** The settings and packages of each message channel; sends nothing. */

@@ -5,9 +5,12 @@ import { errorMessage } from "../../core/error.ts";
 import { AGENT_NAMES, type AgentName, denyAnswer, isAgentName } from "../../models/hook-protocols.ts";
 import { MAX_EVENT_BYTES } from "../../server/hook-socket.ts";
 import { UsageError } from "../arguments.ts";
-import { defineCommand } from "../command.ts";
+import { defineCommand, type Invocation } from "../command.ts";
+import { EXIT } from "../exit-codes.ts";
 import { askServer } from "../hook-client.ts";
-import type { Terminal } from "../terminal.ts";
+import type { HookScope, InstalledHook } from "../hook-setup.ts";
+import { safeLine } from "../output.ts";
+import { haftCommand, type Terminal } from "../terminal.ts";
 
 /** Below the time limit that Copilot gives its hooks: 30 seconds. */
 export const DEFAULT_LIMIT_MS = 25_000;
@@ -23,8 +26,8 @@ export const hook = defineCommand({
     "What cannot be decided is denied: an event that is not known, a server that does not start, a time limit.",
   ],
   async run({ operands: [name = ""], options, folder, terminal }) {
-    if (!isAgentName(name)) throw new UsageError(`There is no agent "${name}". Known: ${AGENT_NAMES.join(", ")}.`);
-    const answer = await answerHook(name, { limitMs: options.limit ?? DEFAULT_LIMIT_MS, folder, terminal });
+    const agent = agentOf(name);
+    const answer = await answerHook(agent, { limitMs: options.limit ?? DEFAULT_LIMIT_MS, folder, terminal });
     if (answer.stdout) terminal.stdout.write(answer.stdout);
     if (answer.stderr) terminal.stderr.write(answer.stderr);
     return answer.exitCode;
@@ -88,3 +91,113 @@ function projectOf(agent: AgentName, { folder: given, terminal }: { folder: stri
     if (at === dirname(at)) return folder;
   }
 }
+
+function agentOf(name: string): AgentName {
+  if (isAgentName(name)) return name;
+  throw new UsageError(`There is no agent "${name}". Known: ${AGENT_NAMES.join(", ")}.`);
+}
+
+const WRITES = {
+  user: { type: "flag", about: "In your own configuration of the agent, for all folders" },
+  project: { type: "flag", about: "In this folder; the default" },
+  yes: { type: "flag", about: "Write without a question" },
+} as const;
+
+function scopeOf({ user, project }: { user: boolean; project: boolean }): HookScope {
+  if (user && project) throw new UsageError("Use either --user or --project.");
+  return user ? "user" : "project";
+}
+
+const install = defineCommand({
+  examples: [
+    ["haft hook install claude", "for this folder: shows the difference, asks, and tries it"],
+    ["haft hook install codex --user --yes", "for all folders of this user, without a question"],
+  ],
+  operands: [{ name: "AGENT", oneOf: AGENT_NAMES }],
+  options: WRITES,
+  notes: [
+    "Keeps what is in the file. Then it starts the command line from the file with a call that Haft always denies, and fails if",
+    "that call is not denied. Files of administrators are printed, and never written.",
+  ],
+  async run({ operands: [name = ""], options, folder, terminal, output, interrupted }) {
+    const agent = agentOf(name);
+    const [setup, { agreeTo }] = await Promise.all([import("../hook-setup.ts"), import("./mcp-lock.ts")]);
+    const { env } = terminal;
+    const place = { agent, scope: scopeOf(options), folder, env };
+    const change = setup.planInstall(place, haftCommand());
+    const managed = setup.MANAGED[agent];
+    if (managed !== undefined)
+      output.info(`For all users of a machine, an administrator writes the same to ${managed}.`);
+    if (change.before !== change.after) {
+      const next = `haft hook install ${agent} --${place.scope} --yes`;
+      const answered = await agreeTo([change], { terminal, output, interrupted, yes: options.yes, next });
+      if (answered !== undefined) return answered;
+      setup.writeChange(change);
+    }
+    setup.recordHook(env, change.file, { agent, scope: place.scope, folder });
+    return showHooks(
+      setup.installedHooks(env).filter(({ file }) => file === change.file),
+      { terminal, output },
+    );
+  },
+});
+
+const status = defineCommand({
+  examples: [["haft hook status", "each hook that was installed, whether it was changed, and whether it denies"]],
+  notes: ["Each hook is tried with a call that Haft always denies. Exits with 1 if one does not hold."],
+  async run({ terminal, output }) {
+    const { installedHooks } = await import("../hook-setup.ts");
+    const hooks = installedHooks(terminal.env);
+    if (hooks.length === 0) output.info("No hook is installed. `haft hook install AGENT` does it.");
+    return showHooks(hooks, { terminal, output });
+  },
+});
+
+const remove = defineCommand({
+  examples: [["haft hook remove claude", "take Haft's entries out of the file, and leave everything else"]],
+  operands: [{ name: "AGENT", oneOf: AGENT_NAMES }],
+  options: WRITES,
+  async run({ operands: [name = ""], options, folder, terminal, output, interrupted }) {
+    const agent = agentOf(name);
+    const [setup, { agreeTo }] = await Promise.all([import("../hook-setup.ts"), import("./mcp-lock.ts")]);
+    const { env } = terminal;
+    const scope = scopeOf(options);
+    const file = setup.hookFileOf({ agent, scope, folder, env });
+    const change = setup.planRemove({ agent, file });
+    if (change) {
+      const next = `haft hook remove ${agent} --${scope} --yes`;
+      const answered = await agreeTo([change], { terminal, output, interrupted, yes: options.yes, next });
+      if (answered !== undefined) return answered;
+      setup.writeChange(change);
+    }
+    setup.recordHook(env, file);
+    output.data({ agent, file, removed: change !== undefined }, () => [safeLine(file)]);
+    output.info(change ? `${agent} has no hook of Haft there any more.` : "There was no hook of Haft.");
+    return EXIT.done;
+  },
+});
+
+async function showHooks(
+  hooks: readonly InstalledHook[],
+  { terminal, output }: Pick<Invocation, "terminal" | "output">,
+): Promise<number> {
+  const { GAPS, proveHook, stateOf } = await import("../hook-setup.ts");
+  const items: (InstalledHook & { state: string; denies: boolean; problem?: string; gap?: string })[] = [];
+  for (const hook of hooks) {
+    const problem = await proveHook(hook, terminal.env);
+    items.push({ ...hook, state: stateOf(hook), denies: problem === undefined, problem, gap: GAPS[hook.agent] });
+  }
+  output.list({ items }, () =>
+    items.flatMap(({ agent, scope, file, state, denies, problem, gap }) => [
+      `${output.paint(denies && state === "installed" ? "green" : "red", denies ? state : "does not deny")}  ${agent}  ${scope}  ${safeLine(file)}`,
+      ...(state === "changed"
+        ? [output.paint("red", "  It is not what Haft wrote. `haft hook install` writes it again.")]
+        : []),
+      ...(problem === undefined ? [] : [output.paint("red", `  ${safeLine(problem)}`)]),
+      ...(gap === undefined ? [] : [output.paint("red", `  ${gap}`)]),
+    ]),
+  );
+  return items.every(({ denies, state }) => denies && state === "installed") ? EXIT.done : EXIT.failed;
+}
+
+export const commands = { install, status, remove };

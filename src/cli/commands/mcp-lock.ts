@@ -229,7 +229,7 @@ export const restore = defineCommand({
 type Agreement = Pick<Invocation, "terminal" | "output" | "interrupted"> & { yes: boolean; next: string };
 
 /** Shows the difference of each file. Undefined if a person agrees to it; otherwise the exit code. */
-async function agreeTo(
+export async function agreeTo(
   changes: readonly FileChange[],
   { terminal, output, interrupted, yes, next }: Agreement,
 ): Promise<number | undefined> {

@@ -1,0 +1,472 @@
+/** Puts `haft hook` into the configuration of an agent, and finds out whether it is there, as it was written, and denies. */
+import { spawn } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join } from "node:path";
+import process from "node:process";
+import type { FileChange } from "../config/agent-servers.ts";
+import { errorCode, errorMessage } from "../core/error.ts";
+import { canonicalJson } from "../core/json.ts";
+import { stateRootOf } from "../io/files/state-folder.ts";
+import { type AgentName, denyAnswer } from "../models/hook-protocols.ts";
+import { isObject } from "../schema/json-schema.ts";
+import { CommandError, EXIT } from "./exit-codes.ts";
+
+export type HookScope = "user" | "project";
+type Environment = Readonly<Record<string, string | undefined>>;
+type Fields = Record<string, unknown>;
+
+/** What was written, so that a change by others is noticed. */
+export interface InstalledHook {
+  agent: AgentName;
+  scope: HookScope;
+  file: string;
+  /** The folder of a project; for a user, the one in which it was installed. */
+  folder: string;
+  /** SHA-256 of what Haft wrote into the file. */
+  hash: string;
+  at: string;
+}
+
+/** The seconds that an agent gives its hook. Haft answers a little earlier. */
+const SECONDS: Readonly<Record<AgentName, number>> = {
+  ...{ claude: 300, codex: 300, gemini: 60, cursor: 60, copilot: 30, opencode: 300, pi: 300 },
+};
+const REPORT_SECONDS = 30;
+
+/** What the protocol of an agent leaves open, also with a hook that works. */
+export const GAPS: Readonly<Partial<Record<AgentName, string>>> = {
+  codex: "Codex runs a call if its hook takes longer than the time limit, and only hooks that you trusted in Codex.",
+  gemini: "Gemini CLI runs a call if its hook takes longer than the time limit.",
+  copilot: "Copilot has no exit code that denies: a hook that it stops at the time limit may let the call run.",
+  opencode: "opencode loads plugins when it starts: a session that is open now has no hook.",
+  pi: "pi loads extensions of a project only after you trusted the project.",
+};
+
+/** Of administrators. Haft prints them, and never writes there. */
+export const MANAGED: Readonly<Partial<Record<AgentName, string>>> = {
+  claude: "/etc/claude-code/managed-settings.json",
+  codex: "/etc/codex/requirements.toml",
+  gemini: "/etc/gemini-cli/settings.json",
+  cursor: "/etc/cursor/hooks.json",
+};
+
+interface Place {
+  agent: AgentName;
+  scope: HookScope;
+  folder: string;
+  env: Environment;
+}
+
+export function hookFileOf({ agent, scope, folder, env }: Place): string {
+  const home = env["HOME"] ?? homedir();
+  const own = (name: string, usual: string): string => {
+    const given = env[name];
+    return given !== undefined && isAbsolute(given) ? given : join(home, usual);
+  };
+  const isUser = scope === "user";
+  switch (agent) {
+    case "claude":
+      // Not the shared file: the command line is the one of this machine.
+      return isUser
+        ? join(own("CLAUDE_CONFIG_DIR", ".claude"), "settings.json")
+        : join(folder, ".claude", "settings.local.json");
+    case "codex":
+      return join(isUser ? own("CODEX_HOME", ".codex") : join(folder, ".codex"), "hooks.json");
+    case "gemini":
+      return join(isUser ? home : folder, ".gemini", "settings.json");
+    case "cursor":
+      return join(isUser ? home : folder, ".cursor", "hooks.json");
+    case "copilot":
+      return join(isUser ? own("COPILOT_HOME", ".copilot") : join(folder, ".github"), "hooks", "haft.json");
+    case "opencode":
+      return isUser
+        ? join(own("XDG_CONFIG_HOME", ".config"), "opencode", "plugins", "haft.js")
+        : join(folder, ".opencode", "plugins", "haft.js");
+    case "pi":
+      return join(isUser ? join(home, ".pi", "agent") : join(folder, ".pi"), "extensions", "haft.ts");
+  }
+}
+
+function wordsOf({ agent, scope, folder }: Place, haft: readonly string[], seconds: number): string[] {
+  const place = scope === "project" ? ["--folder", folder] : [];
+  return [...haft, "hook", agent, "--limit", `${seconds - 5}s`, ...place];
+}
+
+/** For sh, bash, zsh and fish. */
+function quoted(word: string): string {
+  return /^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+const COPILOT_DENIAL = '{"permissionDecision":"deny","permissionDecisionReason":"Haft did not answer."}';
+
+/** A program that is gone or crashes denies too. A report that fails stops nothing. */
+function commandOf(place: Place, haft: readonly string[], isCall: boolean): string {
+  const words = wordsOf(place, haft, isCall ? SECONDS[place.agent] : REPORT_SECONDS);
+  const otherwise = isCall ? (place.agent === "copilot" ? `echo '${COPILOT_DENIAL}'` : "exit 2") : "true";
+  return `${words.map(quoted).join(" ")} || ${otherwise}`;
+}
+
+/** The entry of each event, the one that decides first. */
+function entriesOf(place: Place, haft: readonly string[]): Record<string, Fields> {
+  const { agent } = place;
+  const call = commandOf(place, haft, true);
+  const report = commandOf(place, haft, false);
+  const seconds = SECONDS[agent];
+  const each = (names: readonly string[], entry: Fields) => Object.fromEntries(names.map((name) => [name, entry]));
+  const group = (hook: Fields, matcher?: string): Fields => ({
+    ...(matcher === undefined ? {} : { matcher }),
+    hooks: [{ type: "command", ...hook }],
+  });
+  const reported = group({ command: report, timeout: REPORT_SECONDS });
+  switch (agent) {
+    case "claude":
+      return {
+        PreToolUse: group({ command: call, timeout: seconds, onFailure: "block" }, "*"),
+        ...each(["PostToolUse", "PostToolUseFailure"], { matcher: "*", ...reported }),
+        ...each(["UserPromptSubmit", "Stop", "SessionEnd"], reported),
+      };
+    case "codex":
+      return {
+        PreToolUse: group({ command: call, timeout: seconds }),
+        ...each(["PostToolUse", "UserPromptSubmit", "Stop"], reported),
+      };
+    case "gemini": {
+      const later = { name: "haft", command: report, timeout: REPORT_SECONDS * 1000 };
+      return {
+        BeforeTool: group({ name: "haft", command: call, timeout: seconds * 1000 }, ".*"),
+        AfterTool: group(later, ".*"),
+        ...each(["BeforeAgent", "AfterAgent", "SessionEnd"], group(later)),
+      };
+    }
+    case "cursor":
+      return {
+        preToolUse: { command: call, timeout: seconds, failClosed: true },
+        ...each(["postToolUse", "postToolUseFailure", "beforeSubmitPrompt", "stop", "sessionEnd"], {
+          command: report,
+          timeout: REPORT_SECONDS,
+        }),
+      };
+    case "copilot":
+      return {
+        preToolUse: { type: "command", bash: call, timeoutSec: seconds },
+        ...each(["postToolUse", "userPromptSubmitted", "sessionEnd"], {
+          type: "command",
+          bash: report,
+          timeoutSec: REPORT_SECONDS,
+        }),
+      };
+    case "opencode":
+    case "pi":
+      return {};
+  }
+}
+
+function isPlugin(agent: AgentName): boolean {
+  return agent === "opencode" || agent === "pi";
+}
+
+const MARK = "// Written by Haft";
+
+/** JavaScript, which both agents load. Whatever is not a clear pass denies. */
+function pluginText(place: Place, haft: readonly string[]): string {
+  const { agent } = place;
+  const command = JSON.stringify(wordsOf(place, haft, SECONDS[agent]));
+  return `${MARK}: \`haft hook install ${agent}\`. To remove it: \`haft hook remove ${agent}\`.
+import { spawn } from "node:child_process";
+
+const [program, ...words] = ${command};
+
+function ask(event) {
+  return new Promise((resolve) => {
+    const deny = (reason) => resolve({ decision: "deny", reason });
+    const child = spawn(program, words, { cwd: event.cwd, stdio: ["pipe", "pipe", "ignore"] });
+    let text = "";
+    child.on("error", (error) => deny("Haft did not start: " + error.message));
+    child.stdin.on("error", () => undefined);
+    child.stdout.on("data", (part) => (text += part));
+    child.on("close", () => {
+      try {
+        resolve(JSON.parse(text));
+      } catch {
+        deny("Haft did not answer.");
+      }
+    });
+    child.stdin.end(JSON.stringify(event));
+  });
+}
+
+const isPass = (answer) => answer !== null && typeof answer === "object" && answer.decision === "pass";
+const why = (answer) => (answer && answer.reason) || "Haft denies this call.";
+const textOf = (parts) => (parts ?? []).flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\\n");
+
+${agent === "opencode" ? OPENCODE : PI}`;
+}
+
+const OPENCODE = `export const Haft = async ({ directory: cwd }) => ({
+  "tool.execute.before": async ({ tool, sessionID, callID }, { args }) => {
+    const call = { event: "tool.execute.before", session: sessionID, id: callID, tool, input: args, cwd };
+    const answer = await ask(call);
+    if (!isPass(answer)) throw new Error(why(answer));
+  },
+  "tool.execute.after": async ({ tool, sessionID, callID, args }, { output }) => {
+    await ask({ event: "tool.execute.after", session: sessionID, id: callID, tool, input: args ?? {}, output, cwd });
+  },
+  "chat.message": async ({ sessionID }, { parts }) => {
+    await ask({ event: "chat.message", session: sessionID, prompt: textOf(parts), cwd });
+  },
+  event: async ({ event }) => {
+    if (event.type === "session.idle") await ask({ event: "idle", session: event.properties.sessionID, cwd });
+  },
+});
+`;
+
+const PI = `export default function (pi) {
+  const at = (event, context) => ({
+    event,
+    session: context?.sessionManager?.getSessionId?.() ?? "pi-" + process.pid,
+    cwd: context?.cwd ?? process.cwd(),
+  });
+  const callOf = ({ toolName, toolCallId, input }) => ({ tool: toolName, id: toolCallId, input });
+  pi.on("tool_call", async (event, context) => {
+    const answer = await ask({ ...at("tool_call", context), ...callOf(event) });
+    if (!isPass(answer)) return { block: true, reason: why(answer) };
+  });
+  pi.on("tool_result", async (event, context) => {
+    const output = textOf(event.content);
+    await ask({ ...at("tool_result", context), ...callOf(event), output, failed: event.isError === true });
+  });
+  pi.on("input", async (event, context) => {
+    await ask({ ...at("input", context), prompt: event.text });
+  });
+  pi.on("agent_end", async (_event, context) => {
+    await ask(at("idle", context));
+  });
+}
+`;
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Comments would be lost, so such a file is not written. */
+function parseFile(file: string, text: string): Fields {
+  let parsed: unknown;
+  try {
+    parsed = text.trim() === "" ? {} : JSON.parse(text);
+  } catch (error) {
+    const message = `${file} is not plain JSON, so Haft does not write it: ${errorMessage(error)}.`;
+    throw new CommandError(message, {
+      exitCode: EXIT.failed,
+      code: "bad_request",
+      next: "Remove its comments, or correct it.",
+    });
+  }
+  const hooks = isObject(parsed) ? (parsed["hooks"] ?? {}) : undefined;
+  if (isObject(parsed) && isObject(hooks)) return parsed;
+  throw new CommandError(`${file} has no object "hooks" that Haft understands.`, {
+    exitCode: EXIT.failed,
+    code: "conflict",
+  });
+}
+
+function isOurs(agent: AgentName, entry: unknown): boolean {
+  return new RegExp(`(?:haft|main\\.js)'? hook ${agent} --limit `).test(JSON.stringify(entry) ?? "");
+}
+
+/** Haft's entries, by event. */
+function oursIn(agent: AgentName, document: Fields): Record<string, unknown[]> {
+  const hooks = Object.entries((document["hooks"] ?? {}) as Fields).map(([event, list]): [string, unknown[]] => [
+    event,
+    Array.isArray(list) ? list.filter((entry) => isOurs(agent, entry)) : [],
+  ]);
+  return Object.fromEntries(hooks.filter(([, list]) => list.length > 0));
+}
+
+function withoutOurs(agent: AgentName, document: Fields): Fields {
+  const hooks = Object.entries((document["hooks"] ?? {}) as Fields).flatMap(([event, list]): [string, unknown][] => {
+    if (!Array.isArray(list)) return [[event, list]];
+    const kept = list.filter((entry) => !isOurs(agent, entry));
+    return kept.length === 0 && list.length > 0 ? [] : [[event, kept]];
+  });
+  const { hooks: _hooks, ...rest } = document;
+  return hooks.length === 0 ? rest : { ...document, hooks: Object.fromEntries(hooks) };
+}
+
+function written(document: Fields, before: string): string {
+  const indent = /^\{\r?\n([ \t]+)/.exec(before)?.[1] ?? "  ";
+  return `${JSON.stringify(document, undefined, indent)}\n`;
+}
+
+function hashOf(agent: AgentName, text: string): string | undefined {
+  const part = isPlugin(agent) ? text : canonicalJson(oursIn(agent, parseFile("The file", text)));
+  return part === "{}" ? undefined : createHash("sha256").update(part).digest("hex");
+}
+
+/** What installing would change. */
+export function planInstall(place: Place, haft: readonly string[]): FileChange {
+  const { agent } = place;
+  const file = hookFileOf(place);
+  const before = readText(file) ?? "";
+  if (isPlugin(agent)) {
+    if (before !== "" && !before.startsWith(MARK))
+      throw new CommandError(`${file} is not from Haft, so it is not replaced.`, {
+        exitCode: EXIT.failed,
+        code: "conflict",
+      });
+    return { file, before, after: pluginText(place, haft) };
+  }
+  const document = withoutOurs(agent, parseFile(file, before));
+  const hooks = { ...((document["hooks"] ?? {}) as Fields) };
+  for (const [event, entry] of Object.entries(entriesOf(place, haft)))
+    hooks[event] = [...((hooks[event] as unknown[] | undefined) ?? []), entry];
+  const version = agent === "cursor" || agent === "copilot" ? { version: document["version"] ?? 1 } : {};
+  return { file, before, after: written({ ...version, ...document, hooks }, before) };
+}
+
+/** What removing would change. An empty `after`: the file goes. */
+export function planRemove({ agent, file }: Pick<InstalledHook, "agent" | "file">): FileChange | undefined {
+  const before = readText(file);
+  if (before === undefined) return undefined;
+  if (isPlugin(agent)) return before.startsWith(MARK) ? { file, before, after: "" } : undefined;
+  const document = parseFile(file, before);
+  if (Object.keys(oursIn(agent, document)).length === 0) return undefined;
+  const rest = withoutOurs(agent, document);
+  const isEmpty = Object.keys(rest).every((key) => key === "version");
+  return { file, before, after: isEmpty ? "" : written(rest, before) };
+}
+
+/** Through a new file that is moved into place. Nothing is written if the file has changed since it was shown. */
+export function writeChange({ file, before, after }: FileChange): void {
+  if ((readText(file) ?? "") !== before)
+    throw new CommandError(`${file} has changed meanwhile. Nothing was written.`, {
+      exitCode: EXIT.failed,
+      code: "conflict",
+    });
+  if (after === "") return rmSync(file, { force: true });
+  mkdirSync(dirname(file), { recursive: true });
+  const fresh = `${file}.${randomBytes(4).toString("hex")}.new`;
+  writeFileSync(fresh, after, { flag: "wx" });
+  renameSync(fresh, file);
+}
+
+function recordFile(env: Environment): string {
+  return join(stateRootOf({ env }), "installed-hooks.json");
+}
+
+export function installedHooks(env: Environment): InstalledHook[] {
+  const text = readText(recordFile(env));
+  return text === undefined ? [] : (JSON.parse(text) as InstalledHook[]);
+}
+
+/** `hook` undefined: forgets what was recorded of the file. */
+export function recordHook(env: Environment, file: string, hook?: Omit<InstalledHook, "hash" | "at" | "file">): void {
+  const others = installedHooks(env).filter((each) => each.file !== file);
+  const hash = hook && hashOf(hook.agent, readText(file) ?? "");
+  if (hook && hash !== undefined) others.push({ ...hook, file, hash, at: new Date().toISOString() });
+  const record = recordFile(env);
+  mkdirSync(dirname(record), { recursive: true, mode: 0o700 });
+  writeFileSync(`${record}.new`, `${JSON.stringify(others, undefined, 2)}\n`, { mode: 0o600 });
+  renameSync(`${record}.new`, record);
+}
+
+export type HookState = "installed" | "changed" | "missing";
+
+export function stateOf({ agent, file, hash }: InstalledHook): HookState {
+  const text = readText(file);
+  const now = text === undefined ? undefined : hashOf(agent, text);
+  return now === undefined ? "missing" : now === hash ? "installed" : "changed";
+}
+
+/** Long enough for a server that has to start on a busy machine. */
+const CANARY_MS = 180_000;
+
+/**
+ * Sends a call that Haft always denies, by the command line or plugin that the file has, as the agent starts it. Undefined if it
+ * was denied; otherwise why the hook does not hold.
+ */
+export async function proveHook(
+  hook: Pick<InstalledHook, "agent" | "file" | "folder">,
+  env: Environment,
+): Promise<string | undefined> {
+  const { agent, file, folder } = hook;
+  const nonce = randomBytes(16).toString("hex");
+  const command = `: haft canary ${nonce}`;
+  const reason = `Haft: Canary ${nonce}: the hook is called, and denies.`;
+  const text = readText(file);
+  if (text === undefined) return `${file} is not there.`;
+  const cwd = existsSync(folder) ? folder : process.cwd();
+  if (isPlugin(agent)) {
+    const source = `data:text/javascript;base64,${Buffer.from(text).toString("base64")}`;
+    const driver = agent === "opencode" ? OPENCODE_DRIVER : PI_DRIVER;
+    const words = ["--input-type=module", "-e", driver, source, command];
+    const { stdout, stderr } = await runOnce(process.execPath, words, { cwd, env, input: "" });
+    return stdout === reason ? undefined : `It was not denied: ${(stdout || stderr).slice(0, 300)}`;
+  }
+  const [first] = Object.values(oursIn(agent, parseFile(file, text))).flat();
+  const line = commandIn(first);
+  if (line === undefined) return `${file} has no command of Haft.`;
+  const event = JSON.stringify(canaryEvent(agent, { command, cwd }));
+  const expected = denyAnswer(agent, reason, event);
+  const { code, stdout, stderr } = await runOnce("/bin/sh", ["-c", line], { cwd, env, input: event });
+  if (code === expected.exitCode && stdout === expected.stdout) return undefined;
+  return `It was not denied (exit code ${code}): ${(stdout || stderr).slice(0, 300)}`;
+}
+
+function commandIn(entry: unknown): string | undefined {
+  if (!isObject(entry)) return undefined;
+  const hooks = entry["hooks"];
+  const hook = Array.isArray(hooks) && isObject(hooks[0]) ? hooks[0] : entry;
+  const line = hook["command"] ?? hook["bash"];
+  return typeof line === "string" ? line : undefined;
+}
+
+/** The event before a command, in the form of each agent. */
+function canaryEvent(agent: AgentName, { command, cwd }: { command: string; cwd: string }): Fields {
+  const session = "haft-canary";
+  if (agent === "cursor") {
+    const common = { conversation_id: session, generation_id: session, workspace_roots: [cwd], cwd };
+    return { ...common, hook_event_name: "preToolUse", tool_name: "Shell", tool_input: { command } };
+  }
+  if (agent === "copilot") return { sessionId: session, cwd, toolName: "bash", toolArgs: JSON.stringify({ command }) };
+  const [name, tool] = agent === "gemini" ? ["BeforeTool", "run_shell_command"] : ["PreToolUse", "Bash"];
+  return { session_id: session, cwd, hook_event_name: name, tool_name: tool, tool_input: { command } };
+}
+
+const OPENCODE_DRIVER = `const [source, command] = process.argv.slice(1);
+const { Haft } = await import(source);
+const hooks = await Haft({ directory: process.cwd() });
+const call = { tool: "bash", sessionID: "haft-canary", callID: "1" };
+await hooks["tool.execute.before"](call, { args: { command } }).catch((error) => process.stdout.write(error.message));`;
+
+const PI_DRIVER = `const [source, command] = process.argv.slice(1);
+const { default: extend } = await import(source);
+const handlers = {};
+extend({ on: (name, handler) => (handlers[name] = handler) });
+const call = { toolName: "bash", toolCallId: "1", input: { command } };
+const answer = await handlers.tool_call(call, { cwd: process.cwd() });
+if (answer?.block === true) process.stdout.write(answer.reason);`;
+
+function runOnce(
+  program: string,
+  words: readonly string[],
+  { cwd, env, input }: { cwd: string; env: Environment; input: string },
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, words, { cwd, env: { ...env }, timeout: CANARY_MS });
+    let stdout = "";
+    let stderr = "";
+    child.stdout.on("data", (part) => (stdout += String(part)));
+    child.stderr.on("data", (part) => (stderr += String(part)));
+    child.stdin.on("error", () => undefined);
+    child.once("error", reject);
+    child.once("close", (code) => resolve({ code, stdout, stderr }));
+    child.stdin.end(input);
+  });
+}

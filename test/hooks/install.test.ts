@@ -1,0 +1,97 @@
+// Installing hooks: what is in the file stays, and the hook that is written is started and denies.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { hookFileOf, type HookScope } from "../../src/cli/hook-setup.ts";
+import { AGENT_NAMES, type AgentName } from "../../src/models/hook-protocols.ts";
+import { bundleHaft, type HaftProgram } from "../cli/run-haft.ts";
+import { until } from "../setup/until.ts";
+
+let haft: HaftProgram;
+beforeAll(async () => {
+  haft = await bundleHaft();
+}, 180_000);
+afterAll(async () => {
+  const record = join(haft.stateFolder, "server.json");
+  if (existsSync(record)) process.kill((JSON.parse(readFileSync(record, "utf8")) as { pid: number }).pid, "SIGKILL");
+  haft.remove();
+});
+
+const OTHERS = {
+  theme: "dark",
+  hooks: { PreToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command: "mine" }] }] },
+};
+const CASES = [...AGENT_NAMES.map((agent) => [agent, "project"] as const), ["claude", "user"] as const];
+
+interface Shown {
+  items: { agent: string; state: string; denies: boolean }[];
+}
+async function status(agent: AgentName) {
+  const { code, stdout } = await haft.run(["hook", "status", "--json"]);
+  return { code, shown: (JSON.parse(stdout) as Shown).items.find((each) => each.agent === agent) };
+}
+
+const fileOf = (agent: AgentName, scope: HookScope): string =>
+  hookFileOf({ agent, scope, folder: haft.folder, env: haft.env });
+
+test.each(CASES)(
+  "%s, for the %s: keeps what is there, denies, and goes",
+  { timeout: 900_000 },
+  async (agent, scope) => {
+    const file = fileOf(agent, scope);
+    const isPlugin = /\.(?:js|ts)$/.test(file);
+    const before = isPlugin ? undefined : `${JSON.stringify(OTHERS, undefined, 4)}\n`;
+    mkdirSync(dirname(file), { recursive: true });
+    if (before !== undefined) writeFileSync(file, before);
+    const words = ["hook", "install", agent, `--${scope}`];
+    const asked = await haft.run(words);
+    expect(asked.code).not.toBe(0);
+    expect(asked.stderr).toMatch(/^\s*(?:\|\s)?\+/m);
+    expect(existsSync(file) ? readFileSync(file, "utf8") : undefined).toBe(before);
+
+    const done = await haft.run([...words, "--yes"]);
+    expect(done, done.stderr).toMatchObject({ code: 0 });
+    const text = readFileSync(file, "utf8");
+    expect(isPlugin || text.includes('"command": "mine"')).toBe(true);
+    // Again: nothing is doubled.
+    await haft.run([...words, "--yes"]);
+    expect(readFileSync(file, "utf8")).toBe(text);
+
+    // Somebody else writes another program there.
+    const broken = isPlugin
+      ? text.replaceAll("throw new Error", "void ").replace("block: true", "block: false")
+      : text.replaceAll(/"([^"]*? hook )/g, '"true $1');
+    writeFileSync(file, broken);
+    expect(await status(agent)).toMatchObject({ code: 1, shown: { state: "changed", denies: false } });
+    writeFileSync(file, text);
+    expect(await status(agent)).toMatchObject({ code: 0, shown: { state: "installed", denies: true } });
+
+    expect((await haft.run(["hook", "remove", agent, `--${scope}`, "--yes"])).code).toBe(0);
+    const left = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as object) : {};
+    expect(left).toMatchObject(before === undefined ? {} : OTHERS);
+    expect(JSON.stringify(left)).not.toContain("--limit");
+    expect(existsSync(file)).toBe(before !== undefined);
+    expect((await status(agent)).shown).toBeUndefined();
+  },
+);
+
+test(
+  "a file with comments, or of somebody else, is not written, and doctor repeats the proof",
+  { timeout: 600_000 },
+  async () => {
+    const settings = fileOf("claude", "project");
+    writeFileSync(settings, "{ // mine\n}\n");
+    expect((await haft.run(["hook", "install", "claude", "--yes"])).stderr).toContain("not plain JSON");
+    expect(readFileSync(settings, "utf8")).toBe("{ // mine\n}\n");
+    const plugin = fileOf("opencode", "project");
+    writeFileSync(plugin, "export const Mine = 1;\n");
+    expect((await haft.run(["hook", "install", "opencode", "--yes"])).stderr).toContain("not from Haft");
+    writeFileSync(settings, "{}");
+    expect((await haft.run(["hook", "install", "claude", "--yes"])).code).toBe(0);
+    await until(async () => (await haft.run(["doctor"])).stdout.includes(`${settings} denies`), { pauseMs: 1000 });
+    writeFileSync(settings, readFileSync(settings, "utf8").replaceAll(/"([^"]*? hook )/g, '"true $1'));
+    const found = await haft.run(["doctor"]);
+    expect(found.stdout).toContain("It was not denied");
+    expect(found.code).toBe(1);
+  },
+);
