@@ -277,7 +277,7 @@ function parseFile(file: string, text: string): Fields {
 }
 
 function isOurs(agent: AgentName, entry: unknown): boolean {
-  return new RegExp(`(?:haft|main\\.js)'? hook ${agent} --limit `).test(JSON.stringify(entry) ?? "");
+  return new RegExp(`(?:haft|\\.[cm]?[jt]s)'? hook ${agent} --limit `).test(JSON.stringify(entry) ?? "");
 }
 
 /** Haft's entries, by event. */
