@@ -230,13 +230,15 @@ export class HostApi {
       loaders.audit = async () =>
         (await import("./handlers/audit.ts")).createAuditApi(audit, (name) => haft.tools.registry.get(name));
       loaders.policy = async () => {
-        const { createPolicyApi, pastCallsOf, ruleHitsOf, ruleLinesOf } = await import("./handlers/policy.ts");
+        const { answeredCallsOf, createPolicyApi, pastCallsOf, ruleHitsOf, ruleLinesOf } =
+          await import("./handlers/policy.ts");
         const file =
           stateFolder === undefined || store.database?.isShared ? undefined : join(stateFolder, STATE_FILES.rules);
         return createPolicyApi(haft, {
           record: this.record,
           pastCalls: pastCallsOf(audit),
           ruleHits: ruleHitsOf(audit),
+          answeredCalls: answeredCallsOf(audit),
           lineOf: config && ruleLinesOf(config),
           savedLines:
             file === undefined

@@ -67,6 +67,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     explain: "Show what would happen to a call, and why",
     test: "Check the rules against examples",
     backtest: "Judge recorded calls by a changed policy",
+    suggest: "Propose rules that would have saved questions",
   }),
   ...group("audit", () => import("./commands/audit.ts"), {
     query: "Search the audit log",

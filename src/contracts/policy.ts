@@ -218,6 +218,36 @@ export const RuleEffect = named(
 );
 export type RuleEffect = z.infer<typeof RuleEffect>;
 
+export const PolicyProposal = named(
+  "PolicyProposal",
+  z.strictObject({
+    /** Of its rules. */
+    id: z.string(),
+    tool: z.string(),
+    /** What accepting it saves. */
+    rules: z.array(z.string()),
+    /** Questions that it would have saved and that no earlier proposal saves. */
+    saved: Count,
+    /** In how many sessions. */
+    sessions: Count,
+    /** Recorded calls that it would newly allow and that no person has said yes to. */
+    unanswered: Count,
+    /** Made-up calls that were tried: other paths, larger amounts, other options. It allows none of them. */
+    neighbours: Count,
+    examples: z.array(z.string()),
+    /** What it leaves open. */
+    risk: z.string(),
+  }),
+);
+export type PolicyProposal = z.infer<typeof PolicyProposal>;
+
+/** `never`: it is not proposed again while the record keeps this answer. */
+export const ProposalAnswer = named(
+  "ProposalAnswer",
+  z.strictObject({ id: Name, answer: z.enum(["accept", "never"]) }),
+);
+export type ProposalAnswer = z.infer<typeof ProposalAnswer>;
+
 export const UserMessageRequest = named(
   "UserMessageRequest",
   z.strictObject({
@@ -260,6 +290,18 @@ export const policy = {
     body: SimulateRequest,
     variant: { field: "answer", value: "events" },
     stream: eventStream(SimulationFrame),
+  }),
+  proposals: endpoint("GET /api/policy/proposals", {
+    summary: "Rules that would have saved questions, learned from the answers of people",
+    scope: "read",
+    query: z.strictObject({ from: Count.optional().describe("Unix milliseconds; default: 30 days ago") }),
+    output: page("PolicyProposalPage", PolicyProposal),
+  }),
+  answerProposal: endpoint("POST /api/policy/proposals/answer", {
+    summary: "Save the rules of a proposal, or never see it again",
+    scope: "approve",
+    body: ProposalAnswer,
+    output: PolicyProposal,
   }),
   addUserMessage: endpoint("POST /api/policy/user-messages", {
     summary: "Remember what the user wrote in a session: the values in it need no question",

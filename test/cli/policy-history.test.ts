@@ -67,3 +67,41 @@ test("a changed policy is judged over the record: what it newly allows, asks and
   expect(text).toContain("5 calls judged: 2 newly allowed, 0 newly asked, 0 newly denied.");
   expect(text).toContain("1: a rule compares a value that was hidden");
 });
+
+test("what people answered yes to in several sessions is proposed, accepted, and not proposed again", async () => {
+  const folder = temporaryFolder("haft-history-");
+  const { host, haft } = await openHostCli(folder);
+  const ask = async (path: string, session: string, verb: "approve" | "deny") => {
+    const result = await host.haft.execute("write", { path, content: "x" }, { caller: { session, user: "ann" } });
+    if (result.status !== "pending") throw new Error(result.status);
+    await haft("approvals", verb, result.pending.id);
+  };
+  for (const at of [1, 2, 3, 4, 5, 6, 7, 8, 9]) await ask(`docs/page-${at}.md`, `s${at % 3}`, "approve");
+  for (const at of [1, 2, 3]) await ask(`notes/${at}.txt`, "s1", "approve");
+  for (const at of [1, 2, 3]) await ask(`plans/a${at}.txt`, `s${at}`, at === 3 ? "deny" : "approve");
+  await host.store.audit.flush();
+  const list = async (): Promise<{ id: string; rules: string[]; saved: number }[]> =>
+    JSON.parse((await haft("policy", "suggest", "--json")).stdout).items;
+  const [proposal, ...others] = await list();
+  expect(others).toEqual([]);
+  expect(proposal).toMatchObject({ rules: ["Edit(./docs/*.md)"], saved: 9, sessions: 3, unanswered: 0 });
+  const text = (await haft("policy", "suggest")).stdout;
+  expect(text).toContain("saves 9 questions in 3 sessions");
+  expect(text).toContain("docs/page-");
+  const id = proposal?.id ?? "";
+  expect((await haft("policy", "suggest", "--accept", "none")).code).toBe(1);
+  expect((await haft("policy", "suggest", "--accept", id)).stdout).toContain("saved: Edit(./docs/*.md)");
+  const explain = async (path: string) =>
+    (await haft("policy", "explain", "write", `path=${path}`, "content=x")).stdout;
+  expect(await explain("docs/new.md")).toMatch(/^allow/);
+  for (const path of ["docs/a/new.md", "docs/new.js", "docs/.git/x.md", "other/new.md"])
+    expect(await explain(path)).toMatch(/^ask/);
+  expect(await list()).toEqual([]);
+  // Without the rule it is proposed again, until a person says never.
+  const rule = host.haft.policy.rules.rules().find((each) => each.text === "Edit(./docs/*.md)");
+  await host.haft.policy.remove("Edit(./docs/*.md)", "allow", rule?.origin ?? "");
+  expect((await list()).map((each) => each.id)).toEqual([id]);
+  expect((await haft("policy", "suggest", "--never", id)).stdout).toContain("not proposed again");
+  await host.store.audit.flush();
+  expect(await list()).toEqual([]);
+});

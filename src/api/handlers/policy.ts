@@ -20,6 +20,7 @@ import type { AnyTool } from "../../core/tool.ts";
 import type { AuditEntry, AuditFact, AuditLog, AuditQuery } from "../../gate/audit-log.ts";
 import { backtest, type RecordedPage } from "../../gate/permit/history/backtest.ts";
 import type { CallDigest, RecordedCall } from "../../gate/permit/history/call-digest.ts";
+import { type AnsweredCall, type Proposal, suggestPolicy } from "../../gate/permit/history/suggest.ts";
 import type { PolicyLayer } from "../../gate/permit/policy-layers.ts";
 import { lintRules } from "../../gate/permit/rules/lint-rules.ts";
 import { type Rule, RULE_LISTS, type RuleList } from "../../gate/permit/rules/rule.ts";
@@ -51,6 +52,8 @@ export interface PolicyApiOptions {
   record(fact: AuditFact): Promise<void>;
   pastCalls: PastCalls;
   ruleHits: RuleHits;
+  /** Calls that asked, with the answers of people, newest first; and the proposals that nobody wants to see. */
+  answeredCalls(since: number): Promise<{ calls: AnsweredCall[]; never: ReadonlySet<string> }>;
   /** The lines of rules in their files, as they were read. */
   lineOf?(rule: Rule): number | undefined;
   /** The lines of saved rules, as their file is now. */
@@ -81,7 +84,7 @@ interface JudgedCall {
 /** The rules of a runtime. */
 export function createPolicyApi(
   haft: Haft,
-  { record, pastCalls, ruleHits, lineOf, savedLines, file, untrustedRules = () => [] }: PolicyApiOptions,
+  { record, pastCalls, ruleHits, answeredCalls, lineOf, savedLines, file, untrustedRules = () => [] }: PolicyApiOptions,
 ): Handlers<typeof policy> {
   const cwd = haft.settings.folder;
   const ruleSet = haft.policy.rules;
@@ -144,6 +147,11 @@ export function createPolicyApi(
     });
     return { ...report, skipped, changed } satisfies Simulation;
   }
+
+  const findProposals = async (since = Date.now() - LEARNED_MS): Promise<Proposal[]> => {
+    const { calls, never } = await answeredCalls(since);
+    return suggestPolicy(calls, { rules: ruleSet, cwd, toolOf: (name) => haft.tools.registry.get(name), never });
+  };
 
   /** A call that waits for its answer within the process is not in the log yet. */
   async function* waitingAndPast(filter: { tool?: string; session?: string }): AsyncGenerator<PastCall[]> {
@@ -223,6 +231,21 @@ export function createPolicyApi(
         if (done) return;
         yield { type: "progress", ...value } as const;
       }
+    },
+    async proposals({ query: { from } }) {
+      return { items: await findProposals(from) };
+    },
+    async answerProposal({ body: { id, answer }, identity }) {
+      const proposal = (await findProposals()).find((each) => each.id === id);
+      if (!proposal)
+        throw new ApiError("not_found", "There is no such proposal now", "List them: GET /api/policy/proposals.");
+      if (answer === "never") {
+        const data = { neverPropose: id, rules: proposal.rules };
+        await record({ kind: "note", caller: { user: identity.name }, data });
+        return proposal;
+      }
+      for (const rule of proposal.rules) await addRule(haft, { rule, decision: "allow" }, identity.name);
+      return proposal;
     },
     async addUserMessage({ body: { session, text, quoted } }) {
       await haft.policy.provenance.addUserMessage({ session }, text, { quoted });
@@ -403,6 +426,40 @@ export function pastCallsOf(log: AuditLog): PastCalls {
       last = lowest;
       ({ cursor } = page);
     } while (cursor !== undefined);
+  };
+}
+
+const LEARNED_MS = 30 * 86_400_000;
+const MAX_LEARNED = 20_000;
+
+/** The newest calls that asked, with what people answered. An answer without a person's name counts for nothing. */
+export function answeredCallsOf(log: AuditLog): PolicyApiOptions["answeredCalls"] {
+  return async (since) => {
+    const answers = new Map<string, "yes" | "no">();
+    const calls = new Map<string, AnsweredCall>();
+    const never = new Set<string>();
+    let cursor: string | undefined;
+    do {
+      const kind = [...INPUT_KINDS, "approval_answered", "note"] as const;
+      const page = await log.query({ kind, since, limit: PAGE_SIZE, cursor });
+      for (const entry of page.entries) {
+        const { callId = "", data, caller } = entry;
+        if (entry.kind === "note" && typeof data["neverPropose"] === "string") never.add(data["neverPropose"]);
+        const key = JSON.stringify([callId, caller?.session, caller?.user]);
+        const isPerson = typeof data["answeredBy"] === "string" && data["answeredVia"] !== "hook";
+        if (entry.kind === "approval_answered" && isPerson && !answers.has(key)) {
+          if (data["state"] === "denied") answers.set(key, "no");
+          else if (entry.verdict === "allow") answers.set(key, "yes");
+        }
+        const [past] = pastCallOf(entry);
+        if (past?.digest && (!calls.has(key) || calls.get(key)?.digest?.unjudged)) {
+          const { input: _input, ...call } = past;
+          calls.set(key, { ...call, answer: undefined });
+        }
+      }
+      ({ cursor } = page);
+    } while (cursor !== undefined && calls.size < MAX_LEARNED);
+    return { calls: [...calls].map(([key, call]) => ({ ...call, answer: answers.get(key) })), never };
   };
 }
 

@@ -1,6 +1,6 @@
 import type { PermissionTest } from "../../config/config-schema.ts";
 import type { ApiClient } from "../../contracts/index.ts";
-import type { SimulateRequest, Simulation } from "../../contracts/policy.ts";
+import type { PolicyProposal, SimulateRequest, Simulation } from "../../contracts/policy.ts";
 import { UsageError } from "../arguments.ts";
 import { readCallInput } from "../call-input.ts";
 import { defineCommand, MODE_OPTION } from "../command.ts";
@@ -101,6 +101,48 @@ const test = defineCommand({
     return failed > 0 ? EXIT.failed : EXIT.done;
   },
 });
+
+const suggest = defineCommand({
+  examples: [
+    ["haft policy suggest", "rules that would have saved questions, and what they leave open"],
+    ["haft policy suggest --accept 4f0c2d91aa03", "save the rules of one"],
+    ["haft policy suggest --never 4f0c2d91aa03", "do not propose it again"],
+  ],
+  options: {
+    since: { type: "moment", value: "WHEN", about: "2h (ago), or a date; default: 30d" },
+    accept: { type: "text", value: "ID", about: "Save the rules of this proposal" },
+    never: { type: "text", value: "ID", about: "Do not propose this again" },
+  },
+  notes: ["Learns only from answers of people, in sessions that had read no text of others."],
+  uses: ["policy"],
+  async run({ connect, output, options: { since, accept, never } }) {
+    if (accept !== undefined && never !== undefined) throw new UsageError("Give --accept or --never, not both.");
+    const client = await connect({ connectsMcp: true });
+    const id = accept ?? never;
+    if (id !== undefined) {
+      const answer = accept === undefined ? "never" : "accept";
+      const answered = await client.policy.answerProposal({ id, answer });
+      const done = answer === "accept" ? "saved" : "not proposed again";
+      return output.data(answered, ({ rules }) => rules.map((rule) => `${done}: ${safeLine(rule)}`));
+    }
+    const page = await client.policy.proposals({ from: since });
+    output.list(page, (items) => items.flatMap((item) => [...showProposal(item, output), ""]));
+    if (page.items.length === 0) output.info("There is nothing to propose: no question was answered yes often enough.");
+  },
+});
+
+function showProposal(proposal: PolicyProposal, { paint }: Output): string[] {
+  const { id, rules, saved, sessions, unanswered, neighbours, examples, risk } = proposal;
+  return [
+    `${paint("bold", id)}  saves ${countOf(saved, "question")} in ${countOf(sessions, "session")}`,
+    ...rules.map((rule) => `  allow  ${safeLine(rule)}`),
+    ...(unanswered > 0
+      ? [paint("yellow", `  would also allow ${countOf(unanswered, "recorded call")} without a yes`)]
+      : []),
+    `  ${risk} None of ${countOf(neighbours, "made-up call")} beside it is allowed.`,
+    ...examples.map((example) => paint("dim", `  such as ${safeLine(example)}`)),
+  ];
+}
 
 /** The SARIF rules, and what `--fail-on` takes. */
 const CHANGES = {
@@ -266,7 +308,7 @@ async function readPolicyFile(given: string, cwd: string): Promise<PolicyFile | 
   };
 }
 
-export const commands = { lint, explain, test, backtest };
+export const commands = { lint, explain, test, backtest, suggest };
 
 interface Outcome {
   name: string;

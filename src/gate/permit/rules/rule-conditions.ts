@@ -117,7 +117,7 @@ function valueOf(text: string): number | string | undefined {
   if (DECIMAL.test(text) && isExact(text)) return Number(text);
   const quoted = /^(["'])(.*)\1$/s.exec(text)?.[2];
   if (quoted !== undefined) return quoted;
-  return /^[\w@./:*-]+$/.test(text) ? text : undefined;
+  return /^(?:[\w@./:*-]|<(?:number|name)>)+$/.test(text) ? text : undefined;
 }
 
 function limitOf(text: string): number | undefined {

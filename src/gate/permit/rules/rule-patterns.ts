@@ -211,9 +211,11 @@ export type TextMatcher = (text: string) => boolean;
 
 /**
  * `*` matches any characters, also blanks and line breaks; `\*` is a star. A final ` *` is a word
- * boundary: `ls *` matches `ls` and `ls -l`, never `lsof`. Linear time, even for a hostile pattern.
+ * boundary: `ls *` matches `ls` and `ls -l`, never `lsof`. Linear time, even for a hostile pattern. Without a star, `<number>` is one
+ * of digits and `<name>` one of letters, digits and `_`: neither reaches another word, folder, option or host.
  */
 export function compileWildcard(pattern: string): TextMatcher {
+  if (hasPlaceholder(pattern)) return compilePlaceholders(pattern);
   const pieces = splitAtStars(pattern);
   const [first = "", ...rest] = pieces;
   const last = rest.pop();
@@ -228,14 +230,29 @@ export function compileWildcard(pattern: string): TextMatcher {
     (isBorder && matchesPieces(text, first, rest.slice(0, -1), (rest.at(-1) as string).slice(0, -1)));
 }
 
+const PLACEHOLDER = /<(number|name)>/;
+/** Their lengths are bounded, so two beside each other cannot be slow. */
+const PLACEHOLDERS: Readonly<Record<string, string>> = { number: "[0-9]{1,15}", name: "[A-Za-z][A-Za-z0-9_]{0,63}" };
+
+function hasPlaceholder(pattern: string): boolean {
+  return PLACEHOLDER.test(pattern) && splitAtStars(pattern).length === 1;
+}
+
+function compilePlaceholders(pattern: string): TextMatcher {
+  const parts = pattern.replaceAll("\\*", "*").split(PLACEHOLDER);
+  const source = parts.map((part, at) => (at % 2 === 1 ? PLACEHOLDERS[part] : part.replace(/[^\w\s]/g, "\\$&")));
+  const matcher = new RegExp(`^${source.join("")}$`);
+  return (text) => matcher.test(text);
+}
+
 /** Whether a text with this beginning may match the pattern. */
 export function compileOpening(pattern: string): TextMatcher {
-  const [first = "", ...rest] = splitAtStars(pattern);
+  const [first = "", ...rest] = splitAtStars(hasPlaceholder(pattern) ? pattern.replace(PLACEHOLDER, "*") : pattern);
   return (opening) => first.startsWith(opening.trimEnd()) || (rest.length > 0 && opening.startsWith(first));
 }
 
 export function hasWildcard(pattern: string): boolean {
-  return splitAtStars(pattern).length > 1;
+  return splitAtStars(pattern).length > 1 || hasPlaceholder(pattern);
 }
 
 /** A pattern that matches only this text. */
