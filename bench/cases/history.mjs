@@ -1,4 +1,4 @@
-// Queries and the check of an audit log with 1,000,000 calls, and how long the event loop is blocked meanwhile.
+// Queries and the check of an audit log with 1,000,000 calls, how long the event loop is blocked meanwhile, and a backtest of a policy.
 import { runChild } from "../harness.mjs";
 
 export const name = "history";
