@@ -201,7 +201,7 @@ export class HostApi {
         return createCallsApi({ haft, runner, history, undoable: undoableCalls(undo) });
       },
       approvals: async () => (await import("./handlers/approvals.ts")).createApprovalsApi(haft),
-      grants: async () => (await import("./handlers/grants.ts")).createGrantsApi(haft),
+      grants: async () => (await import("./handlers/policy.ts")).createGrantsApi(haft),
       playground: async () => {
         const { createPlaygroundApi } = await import("./handlers/playground.ts");
         if (!store) return createPlaygroundApi({ haft, history });
