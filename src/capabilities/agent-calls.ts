@@ -173,7 +173,7 @@ async function previewOf(
     const facts = (shown.facts ?? [])
       .filter(({ key }) => !OF_OUR_RUNS.has(key))
       .map((fact) => (fact.key in OF_AGENT_RUNS ? localizedText(OF_AGENT_RUNS[fact.key]!, fact.values) : fact));
-    return { ...shown, facts: [...facts, localizedText("preview.unconfined")] };
+    return { ...shown, hasNoEffects: undefined, facts: [...facts, localizedText("preview.unconfined")] };
   } catch (error) {
     if (context.signal.aborted) throw error;
     const shown = JSON.stringify(input, undefined, 2);

@@ -439,13 +439,13 @@ function askedOf({ startedAt }: Call, row: StoredCall, now: number): AskedCall {
 
 /**
  * Whether only the built-in tool itself asks, as commands do: its preview may show that there is nothing to ask. Not for a job,
- * which runs elsewhere, where that preview is not known.
+ * which runs elsewhere, where that preview is not known, and not for another program, which runs it outside of the copy.
  */
 function mayRunFirst(call: Call, { decision, by, key }: Verdict): boolean {
-  const { origin, preview, mode } = toolOf(call);
+  const { origin, preview, mode, isDelegated } = toolOf(call);
   const isJob = call.secondPass !== undefined || Boolean(call.options.background ?? mode === "background");
   const isOwnDefault = decision === "ask" && by === "tool" && key === "verdict.toolAsks";
-  return isOwnDefault && !isJob && preview !== undefined && origin.type === "builtin";
+  return isOwnDefault && !isJob && !isDelegated && preview !== undefined && origin.type === "builtin";
 }
 
 /** Everything else is a denial, also a decision that does not exist. */

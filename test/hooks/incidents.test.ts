@@ -1,0 +1,62 @@
+// Published incidents: commands that agents ran without a question. With the default policy each is asked about or denied.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type HaftHost, openHaft } from "haft/host";
+import { AgentCalls } from "../../src/capabilities/agent-calls.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
+import { AGENT_RIGS } from "./events.ts";
+
+/** What was lost, the command as it was reported, and where. */
+const INCIDENTS = [
+  ["a folder of the user", "rm -rf ~/.pi", "https://github.com/MoonshotAI/kimi-cli/issues/2596"],
+  ["all uncommitted work", "git reset --hard ff0b0dd9", "https://github.com/anthropics/claude-code/issues/84660"],
+  ["weeks of work", "git reset --hard HEAD~1", "https://github.com/anthropics/claude-code/issues/4541"],
+  ["another's unstaged work", "git reset --hard", "https://github.com/anthropics/claude-code/issues/39859"],
+  [
+    "two hours of work",
+    "git reset HEAD && git checkout -- .",
+    "https://github.com/anthropics/claude-code/issues/70363",
+  ],
+  ["all uncommitted work", "git checkout HEAD -- .", "https://github.com/anthropics/claude-code/issues/11821"],
+  ["uncommitted files", "git reset --hard HEAD~1", "https://github.com/google-gemini/gemini-cli/issues/5352"],
+  ["the history of a branch", "git push --force", "https://github.com/google-gemini/gemini-cli/issues/23411"],
+  ["ignored data", "git clean -fX -- __pycache__/a.pyc", "https://github.com/openai/codex/issues/37998"],
+  ["a database", "prisma migrate reset --force", "https://github.com/anthropics/claude-code/issues/34729"],
+  [
+    "a production database",
+    "npx prisma db push --accept-data-loss",
+    "https://github.com/anthropics/claude-code/issues/14411",
+  ],
+  ["a production database", "prisma db push", "https://github.com/anthropics/claude-code/issues/33183"],
+  ["a database", "php artisan migrate:fresh --env=testing", "https://github.com/anthropics/claude-code/issues/37439"],
+  ["a database", "dropdb genesis_master", "https://github.com/anthropics/claude-code/issues/45463"],
+  ["the volumes of a database", "docker compose down -v", "https://github.com/anthropics/claude-code/issues/63644"],
+  ["keys, which were shown", "cat .env", "https://github.com/anthropics/claude-code/issues/18223"],
+] as const;
+
+let host: HaftHost;
+let calls: AgentCalls;
+let folder: string;
+beforeAll(async () => {
+  folder = temporaryFolder();
+  const state = temporaryFolder();
+  writeFileSync(join(folder, ".env"), "STRIPE_SECRET_KEY=sk_live_0\n");
+  host = await openHaft(folder, { stateFolder: state, home: state, env: {} });
+  calls = new AgentCalls({ haft: host.haft, workspace: host.workspace, audit: host.store.audit, user: "ann" });
+}, 60_000);
+afterAll(() => host.close());
+
+test.each(INCIDENTS)("lost %s: %s (%s)", { timeout: 120_000 }, async (_lost, command, source) => {
+  const { before, denies } = AGENT_RIGS.claude;
+  const answer = await calls.answer("claude", JSON.stringify(before(command, folder, source)), { limitMs: 0 });
+  expect(answer).toSatisfy(denies);
+  const { entries } = await host.store.audit.query({ limit: 1000 });
+  const own = entries.filter(({ caller }) => caller?.session === `claude:${source}`);
+  expect(own.map(({ toolName }) => toolName)).toContain("exec");
+  expect(own.filter(({ kind }) => kind === "call_ended")).toEqual([]);
+  const [question] = await host.haft.approvals.listOpen({ user: "ann", session: `claude:${source}` });
+  // Denied at once, or a question that names the command and why it is asked.
+  const said = question ? `${question.reason} ${question.summary?.subject.text}` : answer.stdout;
+  expect(said).toContain(question ? command : "Permission denied");
+});
