@@ -169,7 +169,7 @@ async function previewOf(
     if (change) return change;
     const shown = (await tool.preview?.(input, context)) ?? { title: tool.title, content: [] };
     if (tool.name !== "exec") return shown;
-    // What Haft says of its own runs is not true of the agent's.
+    // What Haft says of its own runs is not true of the agent's, and no effects in the copy prove nothing about that run.
     const facts = (shown.facts ?? [])
       .filter(({ key }) => !OF_OUR_RUNS.has(key))
       .map((fact) => (fact.key in OF_AGENT_RUNS ? localizedText(OF_AGENT_RUNS[fact.key]!, fact.values) : fact));
