@@ -215,7 +215,7 @@ export function settlementOf(
 }
 
 /** Millionths of a number, or of a decimal as text. Undefined if it is negative, too large or too fine: then nothing covers it. */
-export function toMicros(value: unknown): number | undefined {
+function toMicros(value: unknown): number | undefined {
   const number = typeof value === "string" && /^\d{1,15}(?:\.\d{1,6})?$/.test(value) ? Number(value) : value;
   if (typeof number !== "number" || !(number >= 0)) return undefined;
   const micros = Math.round(number * MICROS);
@@ -234,7 +234,7 @@ function showAmount(micros: number): string {
 }
 
 /** What a call of the tool would take, as the tool names it. */
-export function amountOf({ amount }: AnyTool, input: unknown): { micros: number; unit: string } | undefined {
+function amountOf({ amount }: AnyTool, input: unknown): { micros: number; unit: string } | undefined {
   if (!amount) return undefined;
   const micros = toMicros(valueAt(input, amount.parameter));
   const unit = typeof amount.unit === "string" ? amount.unit : valueAt(input, amount.unit.parameter);

@@ -39,7 +39,7 @@ const DELEGATED = [
   ...["list_files", "glob", "grep", "web_fetch", "web_search", "todo"],
 ];
 /** A command that is always denied, by which an installation shows that the hook is called. */
-export const CANARY = /^: haft canary ([0-9a-f]{32})$/;
+const CANARY = /^: haft canary ([0-9a-f]{32})$/;
 
 const MAX_OPEN = 2000;
 const MAX_OTHER_TOOLS = 500;
@@ -133,8 +133,10 @@ function onlyReads(input: Fields, workspace: Workspace): boolean {
 }
 
 function isPublicName(url: unknown): boolean {
-  const address = URL.parse(String(url));
-  if (!address || !/^https?:$/.test(address.protocol) || address.username !== "" || address.port !== "") return false;
+  const text = String(url);
+  if (!URL.canParse(text)) return false;
+  const address = new URL(text);
+  if (!/^https?:$/.test(address.protocol) || address.username !== "" || address.port !== "") return false;
   const name = address.hostname.replace(/\.$/, "");
   return /\.[a-z][a-z0-9-]+$/i.test(name) && !/\.(?:local|localhost|internal|intranet|lan|home|corp|arpa)$/i.test(name);
 }

@@ -3,7 +3,7 @@
  * answers are short and have their length first, so a client knows when one is not whole.
  */
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import { closeSync, constants, existsSync, lstatSync, mkdirSync, openSync, readFileSync, renameSync } from "node:fs";
+import { closeSync, constants, lstatSync, mkdirSync, openSync, readFileSync, renameSync } from "node:fs";
 import { rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { type AgentName, denyAnswer, type HookAnswer, isAgentName } from "../mod
 export const HOOK_SOCKET = "hook.sock";
 export const HOOK_TOKEN = "hook.token";
 /** In the root of the state folders: from the folder of an agent to the state folder of its workspace. */
-export const HOOK_FOLDERS = "hooks";
+const HOOK_FOLDERS = "hooks";
 
 /** Of an event with its arguments. */
 export const MAX_EVENT_BYTES = 8 * 1024 * 1024;
@@ -27,7 +27,7 @@ const READ_MS = 10_000;
 const MAX_ADDRESS = 100;
 
 /** The same token for every server of this workspace: servers that start together must not lock out each other's clients. */
-export function hookTokenOf(stateFolder: string): string {
+function hookTokenOf(stateFolder: string): string {
   const file = join(stateFolder, HOOK_TOKEN);
   try {
     writeFileSync(file, randomBytes(32).toString("hex"), { flag: "wx", mode: 0o600 });
@@ -180,7 +180,7 @@ function isSame(given: string, expected: string): boolean {
 }
 
 /** The exit code, the lengths in ten digits, a line end, then both texts. */
-export function encodeAnswer({ exitCode, stdout, stderr }: HookAnswer): Buffer {
+function encodeAnswer({ exitCode, stdout, stderr }: HookAnswer): Buffer {
   const [out, err] = [Buffer.from(stdout), Buffer.from(stderr)];
   const digits = (length: number): string => String(length).padStart(10, "0");
   return Buffer.concat([Buffer.from(`${exitCode} ${digits(out.length)} ${digits(err.length)}\n`), out, err]);
@@ -195,9 +195,4 @@ export function decodeAnswer(bytes: Buffer): HookAnswer | undefined {
   if (bytes.length !== middle + Number(err)) return undefined;
   const exitCode = code === "2" ? 2 : 0;
   return { exitCode, stdout: bytes.toString("utf8", start, middle), stderr: bytes.toString("utf8", middle) };
-}
-
-/** Whether a server could be there: a socket that a killed one left is there too. */
-export function hasHookSocket(stateFolder: string): boolean {
-  return existsSync(join(stateFolder, HOOK_SOCKET));
 }

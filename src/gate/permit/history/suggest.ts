@@ -316,7 +316,7 @@ function isNewlyAllowed(call: RecordedCall, { before, after, toolOf, cwd }: Comp
 const STRANGER = "attacker@evil.example";
 
 /** The same call with one value made worse. */
-export function neighboursOf(tool: AnyTool, input: Record<string, unknown>): Record<string, unknown>[] {
+function neighboursOf(tool: AnyTool, input: Record<string, unknown>): Record<string, unknown>[] {
   const { authority } = rolesOf(tool, []);
   const made: Record<string, unknown>[] = [];
   for (const [path, value] of leavesOf(input)) {
