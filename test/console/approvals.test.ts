@@ -407,7 +407,7 @@ describe.skipIf("missing" in found)("the approvals page", { timeout: 240_000 }, 
     await save.waitFor();
     // The key that opened it saves nothing.
     await page.keyboard.press("s");
-    await expectShown(choice.getByText(/owner.*session ticket.*refund.*180.*until this session/));
+    await expectShown(choice.getByText(/owner.*session ticket.*refund.*180.*in this session, for 12 hours at most/));
     expect(await choice.getByRole("radio").first().isChecked()).toBe(true);
     expect(await console.host.haft.approvals.list("pending")).toHaveLength(1);
     await page.keyboard.press("Enter");
