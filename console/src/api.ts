@@ -2,6 +2,7 @@ import { QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-quer
 import { createHttpClient } from "../../src/api/http-client.ts";
 import { pathParameters, type Endpoint } from "../../src/contracts/contract.ts";
 import { ApiError } from "../../src/contracts/errors.ts";
+import type { Scope } from "../../src/contracts/identity.ts";
 import { type ApiClient, contracts } from "../../src/contracts/index.ts";
 import { setConnection, useConnection } from "./connection.ts";
 
@@ -109,4 +110,9 @@ export function usePending(): UseQueryResult<Result<ApiClient["approvals"]["list
     },
     enabled: isSignedIn,
   });
+}
+
+/** Whether the person may do what needs this scope. The server checks it again. */
+export function useScope(scope: Scope): boolean {
+  return useApi("session", "show", []).data?.scopes.includes(scope) ?? false;
 }

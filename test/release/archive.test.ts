@@ -8,7 +8,7 @@ import { ROOT } from "../architecture/read-entries.ts";
 const GROUPS: Readonly<Record<string, RegExp>> = {
   "dist/chunks/*.js": /^dist\/chunks\/[\w-]+\.js$/,
   "dist/cli/chunks/*.cjs": /^dist\/cli\/chunks\/[\w-]+\.cjs$/,
-  "dist/console/assets/*.js": /^dist\/console\/assets\/[\w-]+\.js$/,
+  "dist/console/assets/*.js": /^dist\/console\/assets\/[\w.-]+\.js$/,
   "dist/console/assets/*.css": /^dist\/console\/assets\/[\w-]+\.css$/,
   "dist/**/*.d.ts": /^dist\/(?!cli\/|console\/)(?:[\w-]+\/)*[\w-]+\.d\.ts$/,
 };

@@ -6,7 +6,7 @@ import { defineWords, useWords } from "../language.tsx";
 import { Button } from "./button.tsx";
 import { Failure } from "./failure.tsx";
 import { ResultView } from "./result-view.tsx";
-import { useNow } from "./use-now.ts";
+import { useNow } from "./time-ago.tsx";
 import { TerminalText } from "./terminal-text.tsx";
 
 const words = defineWords({

@@ -1,6 +1,6 @@
+import { useEffect, useState } from "react";
 import { useLanguage } from "../language.tsx";
 import { formatDateTime, formatRelative, isoTime } from "./format.ts";
-import { useNow } from "./use-now.ts";
 
 /** A relative time. The tooltip has the exact one. */
 export function TimeAgo({ at }: { at: number }) {
@@ -11,4 +11,16 @@ export function TimeAgo({ at }: { at: number }) {
       {formatRelative(at - now, language)}
     </time>
   );
+}
+
+/** The time, read again after each interval. Without one it stands still. */
+export function useNow(everyMs: number | undefined): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (everyMs === undefined) return undefined;
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
 }

@@ -16,7 +16,7 @@ import { type Preview, type TaintLabel, type ToolContext, ToolKind } from "../..
 import type { Files } from "../../io/files/files.ts";
 import { describeAllowed, isInside, isSecretName } from "../../io/files/path-policy.ts";
 import type { ConfinedCommand, ConfinementProfile, GuardReport, Sandbox } from "../../io/sandbox/sandbox.ts";
-import { FETCHING_PROGRAMS } from "../../io/shell/fetching-programs.ts";
+import { FETCHING_PROGRAMS } from "../../io/shell/dangerous-command.ts";
 import { countDeletions, readCommandWith } from "../../io/shell/command-signature.ts";
 import { findProgram, findShell, isExecutableFile } from "../../io/shell/find-program.ts";
 import type { OutputBuffer, SpillSink } from "../../io/shell/output-buffer.ts";

@@ -6,7 +6,7 @@ import { Button } from "../../parts/button.tsx";
 import { Localized } from "../../parts/localized.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { useSettled } from "../../parts/use-settled.ts";
-import { useScope } from "../../use-scope.ts";
+import { useScope } from "../../api.ts";
 import { Delivery } from "./answer-lines.tsx";
 import { Unseen } from "./call-effect.tsx";
 import { GrantChoice, type GrantScope, Sentence, type Yes } from "./grant-choice.tsx";

@@ -1,7 +1,7 @@
 import { Clock } from "lucide-react";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { formatDateTime } from "../../parts/format.ts";
-import { useNow } from "../../parts/use-now.ts";
+import { useNow } from "../../parts/time-ago.tsx";
 
 const words = defineWords({
   left: (time: string) => [`${time} left`, `剩余 ${time}`],

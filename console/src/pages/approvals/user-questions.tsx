@@ -11,7 +11,7 @@ import { Button } from "../../parts/button.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { useSettled } from "../../parts/use-settled.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
-import { useScope } from "../../use-scope.ts";
+import { useScope } from "../../api.ts";
 import { Delivery } from "./answer-lines.tsx";
 import type { AnswerLine } from "./use-answers.ts";
 

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useSearchParams } from "wouter";
 import type { ArtifactDetail, ArtifactVersionInfo } from "../../../../src/contracts/artifacts.ts";
 import type { ToolResult } from "../../../../src/contracts/basics.ts";
-import { api, endpointUrl, queries, useApi } from "../../api.ts";
+import { api, endpointUrl, queries, useApi, useScope } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CodeText } from "../../parts/code-text.tsx";
@@ -16,7 +16,6 @@ import { PageFrame } from "../../parts/page-frame.tsx";
 import { Select } from "../../parts/select.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
-import { useScope } from "../../use-scope.ts";
 import { VersionList } from "./version-list.tsx";
 
 const words = defineWords({

@@ -1,7 +1,7 @@
 import { EyeOff, Presentation } from "lucide-react";
 import { useSearchParams } from "wouter";
 import type { CanvasSurface } from "../../../../src/contracts/canvas.ts";
-import { api, endpointUrl, useApi } from "../../api.ts";
+import { api, endpointUrl, useApi, useScope } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/empty.tsx";
@@ -10,7 +10,6 @@ import { PageFrame } from "../../parts/page-frame.tsx";
 import { Select } from "../../parts/select.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useAction } from "../../parts/use-action.tsx";
-import { useScope } from "../../use-scope.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({

@@ -2,7 +2,7 @@ import { Send } from "lucide-react";
 import { useState } from "react";
 import type { ToolResult } from "../../../../src/contracts/basics.ts";
 import type { ChannelInfo } from "../../../../src/contracts/channels.ts";
-import { api, useApi } from "../../api.ts";
+import { api, useApi, useScope } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/empty.tsx";
@@ -11,7 +11,6 @@ import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { ResultView } from "../../parts/result-view.tsx";
 import { Select } from "../../parts/select.tsx";
-import { useScope } from "../../use-scope.ts";
 import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({

@@ -2,7 +2,7 @@ import { ArrowLeft, RotateCw, Square } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { Link } from "wouter";
 import type { JobDetail, JobLogLine } from "../../../../src/contracts/jobs.ts";
-import { api, useApi } from "../../api.ts";
+import { api, useApi, useScope } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { callerText } from "../../parts/caller-name.tsx";
@@ -19,7 +19,6 @@ import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import { type Keys, useKeys } from "../../parts/use-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
-import { useScope } from "../../use-scope.ts";
 import { JobProgress, JobStateBadge, JobWaitText } from "./job-state.tsx";
 import { useJobStream } from "./use-job-stream.ts";
 

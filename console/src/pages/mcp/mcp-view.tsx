@@ -1,6 +1,6 @@
 import { Download, Plug, Plus } from "lucide-react";
 import { useLocation, useSearchParams } from "wouter";
-import { useApi } from "../../api.ts";
+import { useApi, useScope } from "../../api.ts";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -10,7 +10,6 @@ import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { useRowKeys } from "../../parts/use-row-keys.ts";
-import { useScope } from "../../use-scope.ts";
 import { AddServer } from "./add-server.tsx";
 import { ConnectClients } from "./connect-clients.tsx";
 import { ImportServers } from "./import-servers.tsx";

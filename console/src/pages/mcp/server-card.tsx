@@ -1,14 +1,13 @@
 import { ChevronDown, ChevronRight, LogIn, RotateCw, Trash2, Unplug } from "lucide-react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import type { McpActionRequest, McpServerInfo } from "../../../../src/contracts/mcp.ts";
-import { api } from "../../api.ts";
+import { api, useScope } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button, SureButton } from "../../parts/button.tsx";
 import { countOf, formatDuration } from "../../parts/format.ts";
 import { Tabs } from "../../parts/tabs.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
-import { useScope } from "../../use-scope.ts";
 import { ProtocolLog } from "./protocol-log.tsx";
 import { ServerContents } from "./server-contents.tsx";
 import { ServerProblem } from "./server-problem.tsx";

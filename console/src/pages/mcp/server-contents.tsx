@@ -1,14 +1,13 @@
 import { useState } from "react";
 import { Link } from "wouter";
 import type { ToolResult } from "../../../../src/contracts/basics.ts";
-import { api, useApi } from "../../api.ts";
+import { api, useApi, useScope } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { ResultView } from "../../parts/result-view.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
-import { useScope } from "../../use-scope.ts";
 
 const words = defineWords({
   none: ["It has none.", "没有。"],

@@ -2,7 +2,7 @@ import { TriangleAlert } from "lucide-react";
 import type { McpServerInfo } from "../../../../src/contracts/mcp.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { formatClock } from "../../parts/format.ts";
-import { useNow } from "../../parts/use-now.ts";
+import { useNow } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({

@@ -5,7 +5,7 @@ import { AnnotationBadges } from "../../parts/annotation-badges.tsx";
 import { Button } from "../../parts/button.tsx";
 import { DiffView } from "../../parts/diff-view.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
-import { useScope } from "../../use-scope.ts";
+import { useScope } from "../../api.ts";
 
 const words = defineWords({
   none: ["It has no tools.", "没有工具。"],

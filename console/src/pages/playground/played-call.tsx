@@ -1,7 +1,7 @@
 import { Play, Square } from "lucide-react";
 import { useEffect, useState } from "react";
 import type { JudgedCall } from "../../../../src/contracts/playground.ts";
-import { api } from "../../api.ts";
+import { api, useScope } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -10,7 +10,6 @@ import { Failure } from "../../parts/failure.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
 import { VerdictText } from "../../parts/localized.tsx";
 import { RunningCall, useRunningCall } from "../../parts/running-call.tsx";
-import { useScope } from "../../use-scope.ts";
 import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({

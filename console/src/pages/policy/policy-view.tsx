@@ -1,13 +1,12 @@
 import { Plus } from "lucide-react";
 import { useSearchParams } from "wouter";
-import { useApi } from "../../api.ts";
+import { useApi, useScope } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
-import { useScope } from "../../use-scope.ts";
 import { GrantList } from "./grant-list.tsx";
 import { LintFindings } from "./lint-findings.tsx";
 import { RuleList } from "./rule-list.tsx";

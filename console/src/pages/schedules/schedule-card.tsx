@@ -1,7 +1,7 @@
 import { Globe, Pause, Pencil, Play, Trash2, Zap } from "lucide-react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import type { ScheduleInfo } from "../../../../src/contracts/schedules.ts";
-import { api, queries } from "../../api.ts";
+import { api, queries, useScope } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Button, SureButton } from "../../parts/button.tsx";
 import { callerText } from "../../parts/caller-name.tsx";
@@ -13,7 +13,6 @@ import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
-import { useScope } from "../../use-scope.ts";
 import { ScheduleForm } from "./schedule-form.tsx";
 import { FailedRuns, RunBadge, RunLinks, ScheduleRuns } from "./schedule-runs.tsx";
 import { formatInZone, useTimingText } from "./timing-text.ts";

@@ -1,6 +1,6 @@
 import { ArrowLeft, CalendarClock, Plus } from "lucide-react";
 import { useLocation, useSearchParams } from "wouter";
-import { api, ApiError, queries, useApi } from "../../api.ts";
+import { api, ApiError, queries, useApi, useScope } from "../../api.ts";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -11,7 +11,6 @@ import { PageFrame } from "../../parts/page-frame.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { useRowKeys } from "../../parts/use-row-keys.ts";
-import { useScope } from "../../use-scope.ts";
 import { ScheduleCard } from "./schedule-card.tsx";
 import { ScheduleForm } from "./schedule-form.tsx";
 import "./schedules.css";

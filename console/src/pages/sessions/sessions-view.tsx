@@ -1,7 +1,7 @@
 import { CornerDownRight, MessagesSquare, Plus } from "lucide-react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import type { SessionQuestion, SessionState } from "../../../../src/contracts/sessions.ts";
-import { api, useApi } from "../../api.ts";
+import { api, useApi, useScope } from "../../api.ts";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -17,7 +17,6 @@ import { useAction } from "../../parts/use-action.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { useRowKeys } from "../../parts/use-row-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
-import { useScope } from "../../use-scope.ts";
 import { SessionDetailView } from "./session-detail.tsx";
 import { SessionStateBadge, SessionUsage, stateWords } from "./session-state.tsx";
 import { addressOfSession, type TreeRow, treeOf } from "./session-tree.ts";

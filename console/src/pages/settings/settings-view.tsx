@@ -1,6 +1,6 @@
 import { LogOut } from "lucide-react";
 import type { ServerInfo } from "../../../../src/contracts/server.ts";
-import { useApi, usePending } from "../../api.ts";
+import { useApi, usePending, useScope } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Facts } from "../../parts/facts.tsx";
@@ -13,7 +13,6 @@ import { VisibleText } from "../../parts/visible-text.tsx";
 import { signOut } from "../../sign-in.tsx";
 import { useAlertSetting } from "../approvals/use-alerts.ts";
 import { useTheme } from "../../theme.ts";
-import { useScope } from "../../use-scope.ts";
 import { Tokens } from "./tokens.tsx";
 
 const words = defineWords({

@@ -5,7 +5,7 @@ import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { isValidInput, SchemaForm } from "../../parts/schema-form.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
-import { useScope } from "../../use-scope.ts";
+import { useScope } from "../../api.ts";
 import { RunningCall, useRunningCall } from "../../parts/running-call.tsx";
 import { Select } from "../../parts/select.tsx";
 import { NextStep } from "../welcome/next-step.tsx";

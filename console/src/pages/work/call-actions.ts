@@ -1,11 +1,10 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
 import type { CallInfo } from "../../../../src/contracts/calls.ts";
-import { api, queries, useApi } from "../../api.ts";
+import { api, queries, useApi, useScope } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { countOf } from "../../parts/format.ts";
 import { redo, undo } from "../../undo.tsx";
-import { useScope } from "../../use-scope.ts";
 import { saveEdited } from "../tools/edited-call.ts";
 
 const words = defineWords({

@@ -8,7 +8,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { useMedia } from "../../parts/use-media.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { callPath } from "./call-actions.ts";
-import { useNow } from "../../parts/use-now.ts";
+import { useNow } from "../../parts/time-ago.tsx";
 
 const words = defineWords({
   title: ["Timeline", "时间轴"],
