@@ -66,6 +66,20 @@ describe.runIf(canRun("sandbox", missing))("a command that no rule decides", () 
       .toSorted();
   }
 
+  test("that changed nothing but that a rule asks about is asked once, and a yes gives the output that was shown", async () => {
+    await haft.shutdown();
+    open({ rules: [{ origin: "host", ask: ["Bash"] }] });
+    const asked = await run("cat /proc/sys/kernel/random/uuid");
+    if (asked.status !== "pending") throw new Error(asked.display);
+    const { preview } = (await haft.approvals.get(asked.pending.id))!;
+    const result = await haft.approvals.approve(asked.pending.id, "ann");
+    expect(result.status).toBe("completed");
+    const { output } = result.details as { output: string };
+    expect(output).toMatch(/^[0-9a-f-]{36}\n$/);
+    expect(JSON.stringify(preview)).toContain(output.trim());
+    expect(await haft.approvals.list("pending")).toEqual([]);
+  });
+
   test("asks nobody if it changed nothing and was refused nothing, whatever program it is, and is one call", async () => {
     const before = picture();
     const commands = ["sh src/run.sh", "bash -c 'sh src/run.sh'", "echo ran > /dev/null; sh src/run.sh"];

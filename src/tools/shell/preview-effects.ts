@@ -160,7 +160,10 @@ export class CommandPreviews {
 
   /** Applies what was shown. Throws, without a change, if a file has changed since. */
   async apply({ key, run }: PreviewedRun, context: ToolContext): Promise<ToolOutput<ExecDetails>> {
-    if (run.result.unasked) return withNotes(run.result.output, run.result.unasked.notes);
+    if (run.result.unasked) {
+      await this.#store.remove(key);
+      return withNotes(run.result.output, run.result.unasked.notes);
+    }
     const { session, user, agent } = context.caller;
     const maker = { callId: context.callId, session, user, agent, tool: "exec" };
     const contentOf = async (effect: Effect): Promise<Buffer> => {
@@ -281,7 +284,8 @@ export class CommandPreviews {
           const notes = this.#notesOn(used);
           const result = { output, shown, input: digestOf(input), unasked: isUnasked ? { notes } : undefined };
           const run = { effects, guarded, secrets: [...found.secrets], result };
-          if (isUnasked) return run;
+          // A rule may ask nevertheless, and another process may answer.
+          if (isUnasked) return this.#store.save(key, run, found.contents) ?? run;
           if (problem === undefined) return this.#store.save(key, run, found.contents) ?? "they cannot be recorded";
         }
       }
