@@ -7,6 +7,8 @@ import { removeLocalRule, saveLocalRule } from "../config/saved-rules.ts";
 import { type TrustStatus, trustStatus } from "../config/trust.ts";
 import { toolError } from "../core/error.ts";
 import type { AuditLog } from "../gate/audit-log.ts";
+import { namesSeveral } from "../gate/permit/describe-grant.ts";
+import { parseRule } from "../gate/permit/rules/rule.ts";
 import { STATE_FILES } from "../io/files/state-folder.ts";
 import { createUndo } from "../io/files/undo.ts";
 import { createRuntime, type Haft, reconfigure } from "../runtime.ts";
@@ -228,15 +230,12 @@ function permissionRequests({ policy }: Haft, isUnattended: boolean | undefined)
   return {
     isUnattended,
     describe(rules, caller, bounds) {
-      const sentence = (given: readonly string[]) => {
-        const shown = showBounds(bounds);
-        return policy.describeGrant(given, { tool: "", scope: "session", isBroader: true, caller, bounds: shown });
-      };
       try {
         grants.check({ rules, ...bounds });
-        const several = rules.find((rule) => sentence([rule]).key.endsWith(".tools"));
+        const several = rules.find((rule) => namesSeveral(parseRule(rule).name));
         if (several !== undefined) throw new TypeError(`"${several}" names several tools`);
-        return sentence(rules).sentence;
+        const shown = { tool: "", scope: "session", isBroader: true, caller, bounds: showBounds(bounds) } as const;
+        return policy.describeGrant(rules, shown).sentence;
       } catch (error) {
         if (!(error instanceof TypeError)) throw error;
         const next = "Name each tool, and the commands, files or values that you need: `Bash(npm test)`.";

@@ -105,6 +105,10 @@ describe("request_permission", () => {
   test.each([
     [{ tools: ["*"] }, "several tools"],
     [{ tools: ["kind:execute"] }, "several tools"],
+    [{ tools: ["pay", "kind:execute( *)"] }, "several tools"],
+    [{ tools: ["kind:execute(effect:delete>=0)"] }, "several tools"],
+    [{ tools: ["group:fs(**)"] }, "several tools"],
+    [{ tools: ["mcp__s__*(x==1)"] }, "several tools"],
     [{ tools: ["Bash("] }, "bracket"],
     [{ minutes: 60 * 24 * 365 }, "more than a grant may have"],
     [{ max_uses: 1e6 }, "more than a grant may have"],

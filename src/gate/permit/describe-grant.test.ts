@@ -40,7 +40,8 @@ describe("a rule with conditions", () => {
       expect(sentence('post(to=="ann")', context)).toContain("whatever its other values are");
     const single = toolWith(z.strictObject({ to: z.string() }));
     expect(sentence('post(to=="ann")', { tool: single })).toContain("and nothing else");
-    expect(sentence('mcp__s__*(to=="ann")', { tool: single })).toContain("whatever its other values are");
+    for (const rule of ['mcp__s__*(to=="ann")', "kind:execute( *)", "group:fs(**)"])
+      expect(sentence(rule, { tool: single })).toBe(`${WHO} do everything that these rules allow: ${rule}${END}`);
   });
 
   test("of which there are several, is shown as it is: each allows its own values", () => {

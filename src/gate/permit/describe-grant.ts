@@ -51,7 +51,7 @@ interface What {
 
 /** What all rules are about. Rules of several kinds are shown as they are. */
 function whatOf(rules: readonly string[], tool: AnyTool | undefined): What {
-  const all = rules.map((rule) => describeRule(readRule(rule), tool));
+  const all = rules.map((rule) => describeRule(rule, tool));
   const [first] = all;
   const isAlike = all.every(({ act, name }) => act === first?.act && name === first.name);
   // Each of several rules with conditions allows its own values, not those of all.
@@ -67,6 +67,7 @@ const PLACEHOLDERS: Partial<Record<GrantAct, string>> = {
   reads: "paths",
   commands: "commands",
   hosts: "hosts",
+  rules: "rules",
 };
 
 function readRule(text: string): RuleText {
@@ -75,10 +76,8 @@ function readRule(text: string): RuleText {
   return rule;
 }
 
-function describeRule(
-  { name, spec, conditions }: RuleText,
-  tool: AnyTool | undefined,
-): { act: GrantAct; name: string; what: string } {
+function describeRule(rule: string, tool: AnyTool | undefined): { act: GrantAct; name: string; what: string } {
+  const { name, spec, conditions } = readRule(rule);
   const shown = showInline(name);
   const { family } = readTarget(name, "allow");
   const what = showInline(spec ?? "");
@@ -88,6 +87,7 @@ function describeRule(
     const takesNothing = isOne && namesEveryArgument(tool, []);
     return { act: takesNothing ? "plain" : namesSeveral(name) ? "tools" : "any", name: shown, what: "" };
   }
+  if (namesSeveral(name)) return { act: "rules", name: "", what: showInline(rule) };
   if (family === "command") return { act: "commands", name: "", what };
   if (spec.startsWith("domain:")) return { act: "hosts", name: shown, what: showInline(spec.slice("domain:".length)) };
   // It matches what the tool says that a call is about, and no argument.
@@ -100,7 +100,7 @@ function describeRule(
 }
 
 /** A kind, a group, a server or a pattern. */
-function namesSeveral(name: string): boolean {
+export function namesSeveral(name: string): boolean {
   return /^(?:kind|group):|\*/i.test(name) || /^mcp__(?!.+?__.)/i.test(name);
 }
 
