@@ -165,7 +165,7 @@ async function kindOf(haft, result) {
 
 /** Everything except what git notes about its own index. */
 function pictureOf(folder) {
-  return readdirSync(folder, { recursive: true })
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((path) => {
       const info = lstatSync(join(folder, path));
       return `${path} ${info.mode} ${info.size} ${info.isFile() ? String(info.mtimeMs) : ""}`;

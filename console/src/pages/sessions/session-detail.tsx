@@ -140,7 +140,9 @@ function Conversation(props: {
 function End({ stream: { entries, speaking }, asked }: { stream: StreamedSession; asked: number }) {
   const end = useRef<HTMLDivElement>(null);
   // Newer browsers return a promise, which is no clean-up.
-  useEffect(() => void end.current?.scrollIntoView({ block: "nearest" }), [entries, speaking, asked]);
+  useEffect(() => {
+    end.current?.scrollIntoView({ block: "nearest" });
+  }, [entries, speaking, asked]);
   return <div ref={end} className="chat-end" />;
 }
 
