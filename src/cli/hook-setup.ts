@@ -389,18 +389,18 @@ const CANARY_MS = 180_000;
 
 /**
  * Sends a call that Haft always denies, by the command line or plugin that the file has, as the agent starts it. Undefined if it
- * was denied; otherwise why the hook does not hold.
+ * was denied; otherwise why the hook does not hold. What others wrote into the file is never started.
  */
 export async function proveHook(
-  hook: Pick<InstalledHook, "agent" | "file" | "folder">,
+  { agent, file, folder, hash }: InstalledHook,
   env: Environment,
 ): Promise<string | undefined> {
-  const { agent, file, folder } = hook;
   const nonce = randomBytes(16).toString("hex");
   const command = `: haft canary ${nonce}`;
   const reason = `Haft: Canary ${nonce}: the hook is called, and denies.`;
   const text = readText(file);
   if (text === undefined) return `${file} is not there.`;
+  if (hashOf(agent, text) !== hash) return "It is not what Haft wrote, so it was not started.";
   const cwd = existsSync(folder) ? folder : process.cwd();
   if (isPlugin(agent)) {
     const source = `data:text/javascript;base64,${Buffer.from(text).toString("base64")}`;

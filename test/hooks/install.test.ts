@@ -60,9 +60,10 @@ test.each(CASES)(
     // Somebody else writes another program there.
     const broken = isPlugin
       ? text.replaceAll("throw new Error", "void ").replace("block: true", "block: false")
-      : text.replaceAll(/"([^"]*? hook )/g, '"true $1');
-    writeFileSync(file, broken);
+      : text.replaceAll(/"([^"]*? hook )/g, '"touch STARTED; $1');
+    writeFileSync(file, isPlugin ? `${broken}spawn("touch", ["STARTED"]);\n` : broken);
     expect(await status(agent)).toMatchObject({ code: 1, shown: { state: "changed", denies: false } });
+    expect(existsSync(join(haft.folder, "STARTED"))).toBe(false);
     writeFileSync(file, text);
     expect(await status(agent)).toMatchObject({ code: 0, shown: { state: "installed", denies: true } });
 
@@ -91,7 +92,7 @@ test(
     await until(async () => (await haft.run(["doctor"])).stdout.includes(`${settings} denies`), { pauseMs: 1000 });
     writeFileSync(settings, readFileSync(settings, "utf8").replaceAll(/"([^"]*? hook )/g, '"true $1'));
     const found = await haft.run(["doctor"]);
-    expect(found.stdout).toContain("It was not denied");
+    expect(found.stdout).toContain("It is not what Haft wrote, so it was not started.");
     expect(found.code).toBe(1);
   },
 );

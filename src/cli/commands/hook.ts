@@ -144,7 +144,9 @@ const install = defineCommand({
 
 const status = defineCommand({
   examples: [["haft hook status", "each hook that was installed, whether it was changed, and whether it denies"]],
-  notes: ["Each hook is tried with a call that Haft always denies. Exits with 1 if one does not hold."],
+  notes: [
+    "Each hook that is as Haft wrote it is tried with a call that Haft always denies. Exits with 1 if one does not hold.",
+  ],
   async run({ terminal, output }) {
     const { installedHooks } = await import("../hook-setup.ts");
     const hooks = installedHooks(terminal.env);
