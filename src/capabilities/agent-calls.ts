@@ -3,7 +3,8 @@
  * caller: judged, asked about and recorded as the tool of ours that does the same. The agent runs the tool itself.
  */
 import { createHash, randomUUID } from "node:crypto";
-import { isAbsolute, join } from "node:path";
+import { existsSync, lstatSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { BoundedMap } from "../core/bounded-map.ts";
 import type { Caller, CallOptions, Verdict } from "../core/call.ts";
 import { text } from "../core/content.ts";
@@ -29,7 +30,6 @@ import {
 } from "../models/hook-protocols.ts";
 import type { Haft } from "../runtime.ts";
 import { describeChange, previewChanges } from "../tools/files/file-access.ts";
-import { planReadOnly } from "../tools/shell/plan-read-only.ts";
 import type { Workspace } from "../workspace.ts";
 
 /** The version of a tool of ours as agents run it: `exec@agent`. */
@@ -110,11 +110,11 @@ async function permissionOf(
   input: Fields,
   { workspace, context }: { workspace: Workspace; context: PermissionContext },
 ): Promise<ToolPermission> {
+  if (tool.name === "exec") return isHarmless(input, workspace) ? ToolPermission.AUTO : ToolPermission.CONFIRM;
+  // Ours refuses addresses of this machine and of its network when it connects, and a public name may have such an address.
+  if (tool.name === "web_fetch") return ToolPermission.CONFIRM;
   const own = await tool.permission(input, context);
   if (own !== ToolPermission.AUTO) return ToolPermission.CONFIRM;
-  // Ours refuses addresses of this machine and of its network when it connects.
-  if (tool.name === "web_fetch" && !isPublicName(input["url"])) return ToolPermission.CONFIRM;
-  if (tool.name === "exec") return onlyReads(input, workspace) ? ToolPermission.AUTO : ToolPermission.CONFIRM;
   // Our searches leave secrets out, and the agent's may not.
   if (tool.name === "grep" && hasSecrets(workspace)) return ToolPermission.CONFIRM;
   const signature = await tool.signature?.(input);
@@ -122,23 +122,39 @@ async function permissionOf(
   return [...reads, ...changes].every((path) => isOpen(path, workspace)) ? ToolPermission.AUTO : ToolPermission.CONFIRM;
 }
 
-const READS_FOLDERS = /\b(?:rg|ag|ack)\b|\bgit\s+grep\b|\b[ef]?grep\b[^|;&]*\s-(?:\w*[rR]|-(?:dereference-)?recursive)/;
+/** One simple command of literal words that shows no contents of files. */
+const HARMLESS = /^(?:pwd|whoami|date|git status|uname(?: -[a-z]+)?|ls(?: -[aAlhFrtS1]+)?|echo(?: [\w.,:/-]+)*)$/;
 
-function onlyReads(input: Fields, workspace: Workspace): boolean {
-  const command = String(input["command"]);
-  const env = Object.fromEntries(workspace.environments.of(undefined).entries());
-  const { files } = workspace;
-  const plan = planReadOnly({ ...input, command }, { files, env: { PATH: process.env["PATH"] ?? "", ...env } });
-  return plan !== undefined && (!READS_FOLDERS.test(command) || !hasSecrets(workspace));
+/** The agent's shell runs what is written, without a sandbox, so nothing that a program may interpret is harmless. */
+function isHarmless({ command, working_directory: cwd = ".", ...others }: Fields, workspace: Workspace): boolean {
+  if (typeof command !== "string" || typeof cwd !== "string" || Object.values(others).some(Boolean)) return false;
+  if (!HARMLESS.test(command) || !isOpen(cwd, workspace)) return false;
+  return command !== "git status" || startsNothing(resolve(workspace.folder, cwd));
 }
 
-function isPublicName(url: unknown): boolean {
-  const text = String(url);
-  if (!URL.canParse(text)) return false;
-  const address = new URL(text);
-  if (!/^https?:$/.test(address.protocol) || address.username !== "" || address.port !== "") return false;
-  const name = address.hostname.replace(/\.$/, "");
-  return /\.[a-z][a-z0-9-]+$/i.test(name) && !/\.(?:local|localhost|internal|intranet|lan|home|corp|arpa)$/i.test(name);
+const PLAIN_GIT = [
+  /^\s*(?:[#;].*)?$/,
+  /^\[(?:core|user|(?:remote|branch) "[\w./-]+")\]$/,
+  /^\s*(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|symlinks|url|fetch|merge|remote|name|email)\s*=[^\\]*$/i,
+];
+
+/** Whether `git status` there starts no program: the configuration and the hooks of a repository can name some. */
+function startsNothing(folder: string): boolean {
+  for (let at = realpathSync(folder); ; at = dirname(at)) {
+    // As a bare repository has.
+    if (existsSync(join(at, "HEAD"))) return false;
+    const git = join(at, ".git");
+    if (lstatSync(git, { throwIfNoEntry: false })) {
+      if (["commondir", "hooks/post-index-change", "modules"].some((name) => existsSync(join(git, name)))) return false;
+      try {
+        const lines = readFileSync(join(git, "config"), "utf8").split(/\r?\n/);
+        return lines.every((line) => PLAIN_GIT.some((plain) => plain.test(line)));
+      } catch {
+        return false;
+      }
+    }
+    if (at === dirname(at)) return true;
+  }
 }
 
 const scans = new WeakMap<Workspace, WorkspaceScan>();

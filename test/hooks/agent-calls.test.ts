@@ -17,6 +17,9 @@ beforeAll(async () => {
   folder = temporaryFolder();
   const state = temporaryFolder();
   writeFileSync(join(folder, "haft.config.yml"), 'permissions:\n  deny: ["Bash(git push:*)"]\n');
+  mkdirSync(join(state, ".config", "haft"), { recursive: true });
+  const own = 'permissions:\n  allow: ["WebFetch(domain:example.com)"]\n';
+  writeFileSync(join(state, ".config", "haft", "config.yml"), own);
   host = await openHaft(folder, { stateFolder: state, home: state, env: {} });
   calls = new AgentCalls({ haft: host.haft, workspace: host.workspace, audit: host.store.audit, user: "ann" });
 }, 60_000);
@@ -45,7 +48,7 @@ describe.each(AGENT_NAMES)("%s", (agent) => {
     ]);
   });
 
-  test.skipIf(!canConfine)("lets a harmless command go without a decision, and records its reported end", async () => {
+  test("lets a harmless command go without a decision, and records its reported end", async () => {
     expect(await send(agent, rig.before("ls", folder, session("free")))).toSatisfy(rig.passes);
     expect(await send(agent, rig.after("ls", folder, session("free")))).toSatisfy(rig.passes);
     const entries = await recorded(`${agent}:${session("free")}`);
@@ -147,8 +150,9 @@ describe("a call of an agent", () => {
   test.each([
     ["http://127.0.0.1:9/", true],
     ["http://[::1]/", true],
-    ["http://metadata.internal/", true],
-    ["http://user:pw@example.com/", true],
+    ["http://169.254.169.254.nip.io/", true],
+    ["https://example.org/", true],
+    ["http://user:pw@example.org/", true],
     ["https://example.com/", false],
   ])("that fetches %s asks: %s", async (url, asks) => {
     expect((await ask("WebFetch", { url, prompt: "read" }))?.state).toBe(asks ? "pending" : undefined);

@@ -1,5 +1,6 @@
 // Published incidents: commands that agents ran without a question. With the default policy each is asked about or denied.
-import { writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type HaftHost, openHaft } from "haft/host";
@@ -35,6 +36,23 @@ const INCIDENTS = [
   ["keys, which were shown", "cat .env", "https://github.com/anthropics/claude-code/issues/18223"],
 ] as const;
 
+/** Commands that look as if they just read. The agent's shell runs them without a sandbox. */
+const LOOKS = [
+  ...[
+    "git -C bare status",
+    "cd bare && git status",
+    "sed '1etouch x' a.txt",
+    "sed -n '1wfile' a.txt",
+    "env",
+    "printenv",
+  ],
+  ...["python3 -m json.tool a.txt", "tar tf evil.example:a.tar", "head -c 100 .[!.]*", "sort .e*", "cat .e*"],
+  ...["echo .env | xargs cat", "diff -rN . sub", "sed -n '1r.env' a.txt", "find . -exec cat {} \\;", "cat a.txt"],
+  ...["echo $AWS_SECRET_ACCESS_KEY", "cat $HOME/.ssh/id_rsa", "cat link/../private", "grep -d recurse x ."],
+  ...["grep x '-r' .", "ls ~", "ls *", "echo a > b", "echo `env`", "echo $(env)", "ls; env", "ls\nenv", "ls & env"],
+  ...["date -f .env", "uname -a | sh", "ls -l $(env)", "echo {a,b}", "git status -s", "FOO=1 ls", "ls <(env)"],
+] as const;
+
 let host: HaftHost;
 let calls: AgentCalls;
 let folder: string;
@@ -59,4 +77,28 @@ test.each(INCIDENTS)("lost %s: %s (%s)", { timeout: 120_000 }, async (_lost, com
   // Denied at once, or a question that names the command and why it is asked.
   const said = question ? `${question.reason} ${question.summary?.subject.text}` : answer.stdout;
   expect(said).toContain(question ? command : "Permission denied");
+});
+
+const decide = async (command: string, { cwd = folder, ...more }: { cwd?: string; env?: object } = {}) => {
+  const event = { ...AGENT_RIGS.claude.before(command, cwd, command), tool_input: { command, ...more } };
+  return calls.answer("claude", JSON.stringify(event), { limitMs: 0 });
+};
+
+test.each(LOOKS)("asks about %s", { timeout: 120_000 }, async (command) => {
+  expect(await decide(command)).toSatisfy(AGENT_RIGS.claude.denies);
+});
+
+test("only a few plain commands pass without a question, and git only where it starts nothing", async () => {
+  const { passes, denies } = AGENT_RIGS.claude;
+  for (const command of ["pwd", "ls", "ls -la", "whoami", "uname -a", "date", "echo hello a.b", "git status"])
+    expect(await decide(command), command).toSatisfy(passes);
+  expect(await decide("ls", { env: { LS_COLORS: "x" } })).toSatisfy(denies);
+  expect(await decide("ls", { cwd: "/" })).toSatisfy(denies);
+  const repository = join(folder, "repository");
+  execFileSync("git", ["init", "-q", repository]);
+  expect(await decide("git status", { cwd: repository })).toSatisfy(passes);
+  appendFileSync(join(repository, ".git", "config"), '[core]\n\tfsmonitor = "touch x; false"\n');
+  expect(await decide("git status", { cwd: repository })).toSatisfy(denies);
+  execFileSync("git", ["init", "-q", "--bare", join(folder, "bare")]);
+  expect(await decide("git status", { cwd: join(folder, "bare") })).toSatisfy(denies);
 });
