@@ -2,7 +2,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { createTool } from "../../src/core/create-tool.ts";
 import type { Simulation } from "../../src/contracts/policy.ts";
+import type { HostOptions } from "../../src/host.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { openHostCli } from "./open-host-cli.ts";
 
@@ -104,4 +106,65 @@ test("what people answered yes to in several sessions is proposed, accepted, and
   expect((await haft("policy", "suggest", "--never", id)).stdout).toContain("not proposed again");
   await host.store.audit.flush();
   expect(await list()).toEqual([]);
+});
+
+const tag = createTool({
+  name: "tag",
+  description: "Tags a ticket.",
+  kind: "execute",
+  parameters: [{ name: "ticket", type: "string", description: "Which", required: true }],
+  run: () => "tagged",
+});
+const fetchPage = createTool({
+  name: "fetch_page",
+  description: "Reads a page.",
+  kind: "readonly",
+  parameters: [{ name: "page", type: "string", description: "Which", required: true }],
+  run: () => "Text of somebody.",
+});
+
+async function openTags(options: HostOptions = {}) {
+  const { host, haft } = await openHostCli(temporaryFolder("haft-history-"), { tools: [tag, fetchPage], ...options });
+  const call = (tool: string, input: object, session: string, id?: string) =>
+    host.haft.execute(tool, input, { id, caller: { session } });
+  /** By ann, if `by` is not given. */
+  const ask = async (ticket: string, session: string, how: { id?: string; deny?: boolean; by?: string } = {}) => {
+    const result = await call("tag", { ticket }, session, how.id);
+    if (result.status !== "pending") throw new Error(result.status);
+    const given = "by" in how ? { by: how.by } : { by: "ann" };
+    if (how.deny) await host.haft.approvals.deny(result.pending.id, "No.", given);
+    else await host.haft.approvals.approve(result.pending.id, given);
+    await host.haft.approvals.result(result.pending.id);
+  };
+  const proposed = async (): Promise<string[]> => {
+    await host.store.audit.flush();
+    const { items } = JSON.parse((await haft("policy", "suggest", "--json")).stdout);
+    return items.flatMap(({ rules }: { rules: string[] }) => rules);
+  };
+  return { host, haft, call, ask, proposed };
+}
+
+test("an answer counts for the call that was asked, also if its id is used again", async () => {
+  const { host, haft, call, ask, proposed } = await openTags();
+  for (const at of [0, 1, 2, 3]) {
+    await ask("T-1", `s${at % 2}`, { id: `c${at}` });
+    expect((await call("tag", { ticket: "PROD-999" }, `s${at % 2}`, `c${at}`)).status).toBe("failed");
+  }
+  expect(await proposed()).toEqual(['tag(ticket=="T-1")']);
+  // Every session numbers its calls from the beginning, and a later call does not hide an earlier one.
+  await ask("EVIL", "s7", { id: "c0" });
+  await call("tag", { ticket: "harmless" }, "s7", "c0");
+  await host.store.audit.flush();
+  const backtest = await haft("policy", "backtest", "tag(ticket==EVIL)", "--fail-on", "newly-allowed", "--json");
+  expect(backtest.code).toBe(1);
+  expect(JSON.parse(backtest.stdout)).toMatchObject({ judged: 10, newly: { allow: 1 } });
+});
+
+test("a yes needs the name of a person, and a no does not", async () => {
+  const { ask, proposed } = await openTags();
+  for (const at of [0, 1, 2, 3]) await ask("T-1", `s${at % 2}`);
+  for (const at of [0, 1, 2, 3]) await ask("U-1", `s${at % 2}`, { by: undefined });
+  expect(await proposed()).toEqual(['tag(ticket=="T-1")']);
+  await ask("T-1", "s1", { deny: true, by: undefined });
+  expect(await proposed()).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { validatedInput } from "../../core/create-tool.ts";
 import { errorMessage } from "../../core/error.ts";
@@ -18,6 +19,7 @@ import type {
   SimulateRequest,
   Simulation,
 } from "../../contracts/policy.ts";
+import { canonicalJson } from "../../core/json.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { AuditEntry, AuditFact, AuditLog, AuditQuery } from "../../gate/audit-log.ts";
 import { backtest, type RecordedPage } from "../../gate/permit/history/backtest.ts";
@@ -406,6 +408,13 @@ function pastCallOf({ callId, toolName, data, at, caller }: AuditEntry): PastCal
   return [{ callId, toolName, input, at, session, user, digest: digest as CallDigest | undefined }];
 }
 
+/** Models number their calls: the same id may be of another call, also in the same session. */
+function keyOf({ callId, toolName, session, user, digest, input }: PastCall): string {
+  const compared = digest && digest.unjudged === undefined ? digest.input : input;
+  const facts = canonicalJson([callId, toolName, session ?? null, user ?? null, compared]);
+  return createHash("sha256").update(facts).digest("base64");
+}
+
 /** The calls of the audit log, with the input that it kept. */
 export function pastCallsOf(log: AuditLog): PastCalls {
   return async function* (filter = {}) {
@@ -415,10 +424,11 @@ export function pastCallsOf(log: AuditLog): PastCalls {
     // A call that waited has several entries with its input, near to each other.
     let seen = new Set<string>();
     let older = new Set<string>();
-    const isNew = ({ callId }: PastCall): boolean => {
-      if (seen.has(callId) || older.has(callId)) return false;
+    const isNew = (call: PastCall): boolean => {
+      const key = keyOf(call);
+      if (seen.has(key) || older.has(key)) return false;
       if (seen.size >= MAX_SEEN) [older, seen] = [seen, new Set()];
-      seen.add(callId);
+      seen.add(key);
       return true;
     };
     do {
@@ -434,7 +444,10 @@ export function pastCallsOf(log: AuditLog): PastCalls {
 const LEARNED_MS = 30 * 86_400_000;
 const MAX_LEARNED = 20_000;
 
-/** The newest calls that asked, with what people answered. An answer without a person's name counts for nothing. */
+/**
+ * The newest calls, with what people answered. An answer counts for the call whose question it answers. A yes needs a person's
+ * name; a no does not.
+ */
 export function answeredCallsOf(log: AuditLog): PolicyApiOptions["answeredCalls"] {
   return async (since) => {
     const answers = new Map<string, "yes" | "no">();
@@ -445,23 +458,31 @@ export function answeredCallsOf(log: AuditLog): PolicyApiOptions["answeredCalls"
       const kind = [...INPUT_KINDS, "approval_answered", "note"] as const;
       const page = await log.query({ kind, since, limit: PAGE_SIZE, cursor });
       for (const entry of page.entries) {
-        const { callId = "", data, caller } = entry;
+        const { data } = entry;
         if (entry.kind === "note" && typeof data["neverPropose"] === "string") never.add(data["neverPropose"]);
-        const key = JSON.stringify([callId, caller?.session, caller?.user]);
-        const isPerson = typeof data["answeredBy"] === "string" && data["answeredVia"] !== "hook";
-        if (entry.kind === "approval_answered" && isPerson && !answers.has(key)) {
-          if (data["state"] === "denied") answers.set(key, "no");
-          else if (entry.verdict === "allow") answers.set(key, "yes");
+        if (entry.kind === "approval_answered" && typeof data["approvalId"] === "string") {
+          const isPerson = typeof data["answeredBy"] === "string" && data["answeredVia"] !== "hook";
+          if (data["state"] === "denied") answers.set(data["approvalId"], "no");
+          else if (entry.verdict === "allow" && isPerson && !answers.has(data["approvalId"]))
+            answers.set(data["approvalId"], "yes");
         }
         const [past] = pastCallOf(entry);
-        if (past?.digest && (!calls.has(key) || calls.get(key)?.digest?.unjudged)) {
-          const { input: _input, ...call } = past;
-          calls.set(key, { ...call, answer: undefined });
-        }
+        if (!past?.digest) continue;
+        const { verdict } = data;
+        const approvalId = isObject(verdict) ? verdict["approvalId"] : undefined;
+        // Older than its answer. What was refused did not get a yes.
+        const given = typeof approvalId === "string" ? answers.get(approvalId) : undefined;
+        const key = keyOf(past);
+        const known = calls.get(key);
+        const answer = [known?.answer, given].includes("no")
+          ? "no"
+          : (known?.answer ?? (entry.kind === "call_refused" ? undefined : given));
+        const { input: _input, ...call } = past;
+        calls.set(key, { ...call, digest: known?.digest ?? call.digest, answer });
       }
       ({ cursor } = page);
     } while (cursor !== undefined && calls.size < MAX_LEARNED);
-    return { calls: [...calls].map(([key, call]) => ({ ...call, answer: answers.get(key) })), never };
+    return { calls: [...calls.values()], never };
   };
 }
 
