@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../../test/setup/temporary-folder.ts";
 import { openWorkspace } from "../../../workspace.ts";
+import { compileOpening, compileWildcard } from "./rule-patterns.ts";
 import { RuleSet } from "./rule-set.ts";
 import { suggestSufficientRules } from "./suggest-rules.ts";
 
@@ -260,4 +261,62 @@ test("a command whose program is only known at run time has no rule to save", as
     const call = { tool: exec, input: inputOf(command), cwd: root };
     expect(await suggestSufficientRules(call, (rules) => allows(rules, command))).toEqual({ narrow: [], broader: [] });
   }
+});
+
+describe("a placeholder", () => {
+  const CLASSES: Record<string, string> = { number: "[0-9]{1,15}", name: "[A-Za-z][A-Za-z0-9_]{0,63}" };
+  const asRegExp = (pattern: string) => {
+    const parts = pattern.split(/<(number|name)>/);
+    return new RegExp(`^${parts.map((part, at) => (at % 2 ? CLASSES[part] : part.replace(/\W/g, "\\$&"))).join("")}$`);
+  };
+
+  test("matches what the regular expression of its characters matches, also beside others", () => {
+    const patterns = [
+      "<name>",
+      "<number>",
+      "a<name>",
+      "<name><number>",
+      "<number><name>-<name>",
+      "<name>a<name>",
+      "1<number>",
+    ];
+    const short = [
+      "",
+      ...["a", "1", "_", "-"].flatMap((a) =>
+        ["", "a", "1", "_", "-"].flatMap((b) => [a + b, `${a}${b}a`, `${b}1${a}`]),
+      ),
+    ];
+    const long = [15, 16, 63, 64, 65, 79, 80].flatMap((length) => ["a", "1"].map((each) => each.repeat(length)));
+    for (const pattern of patterns) {
+      const matches = compileWildcard(pattern);
+      for (const text of [
+        ...short,
+        ...long,
+        "a1-a",
+        "12ab-c",
+        "a\n",
+        "a1".repeat(40),
+        `${"a".repeat(64)}${"1".repeat(15)}`,
+      ])
+        expect([pattern, text, matches(text)]).toEqual([pattern, text, asRegExp(pattern).test(text)]);
+    }
+  });
+
+  // A regular expression would need longer than this test may take.
+  test("takes as many steps as characters and parts, also for a hostile rule", () => {
+    const [many, dozen] = [`${"<name>".repeat(1000)}!`, `git ${"a<name>".repeat(12)}!`].map(compileWildcard);
+    expect([many!("a".repeat(2000)), many!(`${"a".repeat(2000)}!`)]).toEqual([false, true]);
+    expect([dozen!(`git ${"a".repeat(500)}`), dozen!(`git ${"a".repeat(500)}!`)]).toEqual([false, true]);
+  });
+
+  test("of the command itself stays text in the rule for exactly this command", async () => {
+    const command = "frobnicate -m 'fix <name> of *'";
+    const { narrow } = await suggestSufficientRules({ tool: exec, input: inputOf(command), cwd: root }, (rules) =>
+      allows(rules, command),
+    );
+    expect(narrow).toEqual(["Bash(frobnicate -m 'fix \\<name> of \\*')"]);
+    expect(allows(narrow, command)).toBe(true);
+    expect(allows(narrow, command.replace("<name>", "other"))).toBe(false);
+    expect(compileOpening("echo \\<name>")("echo <na")).toBe(true);
+  });
 });

@@ -212,7 +212,7 @@ export type TextMatcher = (text: string) => boolean;
 /**
  * `*` matches any characters, also blanks and line breaks; `\*` is a star. A final ` *` is a word
  * boundary: `ls *` matches `ls` and `ls -l`, never `lsof`. Linear time, even for a hostile pattern. Without a star, `<number>` is one
- * of digits and `<name>` one of letters, digits and `_`: neither reaches another word, folder, option or host.
+ * of digits and `<name>` one of letters, digits and `_`: neither reaches another word, folder, option or host. `\<name>` is that text.
  */
 export function compileWildcard(pattern: string): TextMatcher {
   if (hasPlaceholder(pattern)) return compilePlaceholders(pattern);
@@ -230,24 +230,65 @@ export function compileWildcard(pattern: string): TextMatcher {
     (isBorder && matchesPieces(text, first, rest.slice(0, -1), (rest.at(-1) as string).slice(0, -1)));
 }
 
-const PLACEHOLDER = /<(number|name)>/;
-/** Their lengths are bounded, so two beside each other cannot be slow. */
-const PLACEHOLDERS: Readonly<Record<string, string>> = { number: "[0-9]{1,15}", name: "[A-Za-z][A-Za-z0-9_]{0,63}" };
+const PLACEHOLDER = /(?<!\\)<(number|name)>/;
+const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
+  number: { first: charactersOf(/[0-9]/), all: charactersOf(/[0-9]/), max: 15 },
+  name: { first: charactersOf(/[A-Za-z]/), all: charactersOf(/[A-Za-z0-9_]/), max: 64 },
+};
+
+interface Placeholder {
+  /** What the first character is, and what each is. */
+  first: readonly boolean[];
+  all: readonly boolean[];
+  max: number;
+}
+
+function charactersOf(one: RegExp): boolean[] {
+  return Array.from({ length: 128 }, (_, code) => one.test(String.fromCharCode(code)));
+}
 
 function hasPlaceholder(pattern: string): boolean {
   return PLACEHOLDER.test(pattern) && splitAtStars(pattern).length === 1;
 }
 
+/** Part by part, where each may end: a pattern with many placeholders beside each other is not slower than another one. */
 function compilePlaceholders(pattern: string): TextMatcher {
-  const parts = pattern.replaceAll("\\*", "*").split(PLACEHOLDER);
-  const source = parts.map((part, at) => (at % 2 === 1 ? PLACEHOLDERS[part] : part.replace(/[^\w\s]/g, "\\$&")));
-  const matcher = new RegExp(`^${source.join("")}$`);
-  return (text) => matcher.test(text);
+  const parts = pattern.split(PLACEHOLDER).map((part, at) => (at % 2 === 1 ? PLACEHOLDERS[part]! : literalOf(part)));
+  return (text) => {
+    let ends = [0];
+    for (const part of parts) {
+      if (typeof part !== "string") ends = endsOf(part, text, ends);
+      else ends = ends.filter((at) => text.startsWith(part, at)).map((at) => at + part.length);
+      if (ends.length === 0) return false;
+    }
+    return ends.at(-1) === text.length;
+  };
+}
+
+/** Where a placeholder ends that begins at one of these places. Both are in ascending order. */
+function endsOf({ first, all, max }: Placeholder, text: string, starts: readonly number[]): number[] {
+  const ends: number[] = [];
+  let next = 0;
+  /** The nearest beginning from which all characters belong to it. */
+  let from: number | undefined;
+  for (let at = starts[0] ?? text.length; at < text.length && (from !== undefined || next < starts.length); at++) {
+    const code = text.charCodeAt(at);
+    if (starts[next] === at) {
+      next++;
+      if (first[code]) from = at;
+    }
+    if (from === undefined) continue;
+    if (at - from < max && all[code]) ends.push(at + 1);
+    else from = undefined;
+  }
+  return ends;
 }
 
 /** Whether a text with this beginning may match the pattern. */
 export function compileOpening(pattern: string): TextMatcher {
-  const [first = "", ...rest] = splitAtStars(hasPlaceholder(pattern) ? pattern.replace(PLACEHOLDER, "*") : pattern);
+  const [first = "", ...rest] = hasPlaceholder(pattern)
+    ? pattern.split(PLACEHOLDER).map(literalOf)
+    : splitAtStars(pattern);
   return (opening) => first.startsWith(opening.trimEnd()) || (rest.length > 0 && opening.startsWith(first));
 }
 
@@ -257,11 +298,16 @@ export function hasWildcard(pattern: string): boolean {
 
 /** A pattern that matches only this text. */
 export function escapeWildcard(text: string): string {
-  return text.replaceAll("*", "\\*");
+  return text.replace(/\*|<(?:number|name)>/g, "\\$&");
+}
+
+function literalOf(text: string): string {
+  return text.replace(/\\(\*|<(?:number|name)>)/g, "$1");
 }
 
 function splitAtStars(pattern: string): string[] {
-  return pattern.split(/(?<!\\)\*+/).map((piece) => piece.replaceAll("\\*", "*"));
+  const pieces = pattern.split(/(?<!\\)\*+/);
+  return pieces.length === 1 ? [literalOf(pattern)] : pieces.map((piece) => piece.replaceAll("\\*", "*"));
 }
 
 /** Between two stars the leftmost match is enough: no backtracking. */
