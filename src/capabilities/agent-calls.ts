@@ -6,7 +6,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { existsSync, lstatSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { BoundedMap } from "../core/bounded-map.ts";
-import type { Caller, CallOptions, Verdict } from "../core/call.ts";
+import type { Call, Caller, CallOptions, Verdict } from "../core/call.ts";
 import { text } from "../core/content.ts";
 import { createTool, delegatedTool } from "../core/create-tool.ts";
 import { errorMessage, toFailure, toolError } from "../core/error.ts";
@@ -30,6 +30,7 @@ import {
 } from "../models/hook-protocols.ts";
 import type { Haft } from "../runtime.ts";
 import { describeChange, previewChanges } from "../tools/files/file-access.ts";
+import { commandLabels } from "../tools/shell/exec.ts";
 import type { Workspace } from "../workspace.ts";
 
 /** The version of a tool of ours as agents run it: `exec@agent`. */
@@ -93,6 +94,7 @@ function delegate(tool: AnyTool, workspace: Workspace): AnyTool {
       idempotent: true,
       permission: (input: unknown, context) => permissionOf(tool, input as Fields, { workspace, context }),
       preview: (input: unknown, context: ToolContext) => previewOf(tool, input as Fields, { workspace, context }),
+      ...(tool.name === "exec" && { labelsOf: labelsOfCommand }),
     },
     handOut,
   );
@@ -100,6 +102,12 @@ function delegate(tool: AnyTool, workspace: Workspace): AnyTool {
 
 type Fields = Readonly<Record<string, unknown>>;
 type PermissionContext = Parameters<AnyTool["permission"]>[1];
+
+/** Nothing confines it, so it may reach out, and print what others wrote. */
+const labelsOfCommand: AnyTool["labelsOf"] = (input) => [
+  ...commandLabels(String((input as Fields)["command"])),
+  ...(["untrusted_input", "outside_effect"] as const),
+];
 
 /**
  * As our tool asks, and also where our tool relies on what Haft does when it runs it: the sandbox of a command, and the rules of
@@ -351,6 +359,7 @@ export class AgentCalls {
         void workspace.discardPreview(callId, caller).catch(() => undefined);
         const { ticket, verdict = ALLOWED } = pass;
         this.#add(call, { tool, input, callId, caller, ticket, verdict });
+        await this.#label(tool, { input, callId, caller });
         return undefined;
       }
       if (result.status === "pending" && result.pending.kind === "approval") {
@@ -457,6 +466,23 @@ export class AgentCalls {
     return tool;
   }
 
+  /** The agent has read the result, or soon will, and may never say so. Its session has its labels from now on. */
+  async #label(
+    named: AnyTool | string,
+    { input, callId, caller }: { input: unknown; callId: string; caller: AgentCaller },
+  ): Promise<void> {
+    const { tools, policy } = this.#options.haft;
+    const tool = typeof named === "string" ? tools.registry.get(named) : named;
+    if (!tool) return;
+    const call = { id: callId, requestedName: tool.name, tool, input, caller: { depth: 0, ...caller }, began: true };
+    const result = { callId, toolName: tool.name, content: [], display: "", metadata: {}, startedAt: Date.now() };
+    await policy.provenance.stage.leave?.(call as Partial<Call> as Call, {
+      ...result,
+      status: "completed",
+      success: true,
+    });
+  }
+
   #add(call: AgentCall, open: OpenCall): void {
     const key = openKey(call, open.caller);
     this.#open.set(key, [...(this.#open.get(key) ?? []), open]);
@@ -470,6 +496,8 @@ export class AgentCalls {
     const key = openKey(call, caller);
     const [open, ...more] = this.#open.get(key) ?? [];
     if (!open) {
+      const { tool, input } = this.#map(call);
+      await this.#label(tool, { input, callId: `hook_${randomUUID()}`, caller });
       const data = { action: "agent_report", tool: call.name, input: call.input, output, failed };
       const note = "The agent reported the end of a call that it had not announced.";
       await this.#options.audit.append({ kind: "note", caller, toolName: call.name, data: { ...data, note } });
