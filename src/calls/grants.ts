@@ -104,7 +104,7 @@ export interface GrantRows {
   get(id: string): MaybePromise<Grant | undefined>;
   /** The newest first. */
   list(query: GrantQuery): MaybePromise<Grant[]>;
-  /** Changes a grant that has not ended; undefined if it has, or if `change` has no changes. */
+  /** Changes a grant that has not ended; undefined if it has, or if `change` has no changes. An end is logged as that. */
   change(
     id: string,
     change: (grant: Grant) => Partial<Grant> | undefined,

@@ -104,7 +104,7 @@ export class SqlGrantRows implements GrantRows {
       if (!grant || !changes) return undefined;
       const changed = { ...grant, ...changes };
       await grants.upsert(tx, toRow(changed), ["id"]);
-      this.#audit(tx, changed, fact.change, fact.by);
+      this.#audit(tx, changed, changed.ended ?? fact.change, fact.by);
       return changed;
     });
   }

@@ -168,14 +168,22 @@ export class Grants {
   async remove(rule: string, session: string | undefined, to?: string, by?: string): Promise<boolean> {
     if (to !== undefined) new RuleSet().add(to, "allow", GRANT);
     const open = await this.list({ isOpen: true });
-    const found = open.filter(({ holder, rules }) => holder.session === (session ?? null) && rules.includes(rule));
-    for (const { id, rules } of found) {
-      const others = rules.filter((text) => text !== rule && text !== to);
-      const left = to === undefined ? others : [...others, to];
-      if (left.length === 0) await this.revoke(id, by);
-      else await this.#options.rows.change(id, () => ({ rules: left }), { change: "extended", by });
+    let isFound = false;
+    for (const { id, holder } of open) {
+      if (holder.session !== (session ?? null)) continue;
+      // From the rules that it has now: another rule may be removed at the same time.
+      const change = ({ rules }: Grant): Partial<Grant> | undefined => {
+        if (!rules.includes(rule)) return undefined;
+        const left = [...rules.filter((text) => text !== rule && text !== to), ...(to === undefined ? [] : [to])];
+        if (left.length > 0) return { rules: left };
+        return { ended: "revoked", endedAt: this.#options.clock.now(), endedBy: by };
+      };
+      const changed = await this.#options.rows.change(id, change, { change: "extended", by });
+      if (!changed) continue;
+      isFound = true;
+      this.#emit(changed, changed.ended ?? "extended");
     }
-    return found.length > 0;
+    return isFound;
   }
 
   /** The verdict of a grant on a call that the rules would ask about. Undefined if none covers it. */
