@@ -390,9 +390,11 @@ class ClaimStage implements Stage {
     const entry = result.status === "pending" ? undefined : this.#log.endEntry?.(call, result, false);
     if (row.job) return this.#endJob(call, started, result, entry);
     if (row.question) return endAsked(this.#calls, call, row, result, entry);
-    if (isFinal(call, result))
-      return this.#calls.end(row, { outcome: outcomeOf(result), result, releasesKey: false }, entry);
-    return this.#calls.remove(row);
+    const releasesKey = !isFinal(call, result);
+    // What began may have taken effect: with its row, the charge would be given back.
+    const staysCharged = result.status === "failed" && call.began && (row.charges?.length ?? 0) > 0;
+    if (releasesKey && !staysCharged) return this.#calls.remove(row);
+    return this.#calls.end(row, { outcome: outcomeOf(result), result, releasesKey }, entry);
   }
 
   #endJob(call: Call, started: Started, result: ToolResult, entry: ChangeEntry | undefined): MaybePromise<unknown> {

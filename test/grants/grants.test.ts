@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Clock } from "../../src/core/clock.ts";
 import type { Caller } from "../../src/core/call.ts";
 import { createTool } from "../../src/core/create-tool.ts";
+import { toolError } from "../../src/core/error.ts";
 import type { ToolEvent } from "../../src/core/events.ts";
 import { createHaft, createRuntime, type RuntimeOptions } from "../../src/runtime.ts";
 import { createFakeClock } from "../../src/testing/fake-clock.ts";
@@ -233,6 +234,35 @@ describe.each(["memory", "a store"])("a grant in %s", (where) => {
     stopped.abort();
     await call(5, {}, { signal: stopped.signal });
     expect(await haft.policy.grants.get(id)).toMatchObject({ used: 0 });
+  });
+
+  test("stays charged for each try of a call that began and failed for a passing reason", async () => {
+    const paid: number[] = [];
+    const execute = ({ amount }: { amount: number }) => {
+      paid.push(amount);
+      return Promise.reject(toolError("unavailable", "try again"));
+    };
+    const { call, give, haft } = await open({}, { idempotent: true, execute });
+    const { id } = await give({ budget: { unit: "EUR", max: 20 } });
+    for (const status of ["failed", "failed", "pending"])
+      expect(await call(9, {}, { id: "same" })).toMatchObject({ status });
+    expect(paid).toEqual([9, 9]);
+    expect(await haft.policy.grants.get(id)).toMatchObject({ used: 2, spent: 18_000_000 });
+  });
+
+  test("loses each of its rules that are removed at the same time, and ends with the last", async () => {
+    const { haft, call } = await open();
+    haft.register(push);
+    const { grants } = haft.policy;
+    const { id } = await grants.add(["pay", "push"], { session: "s", user: "ann" });
+    const changes: string[] = [];
+    haft.on("grant_changed", ({ change }) => void changes.push(change));
+    expect(
+      await Promise.all([grants.remove("pay", "s"), grants.remove("push", "s"), grants.remove("other", "s")]),
+    ).toEqual([true, true, false]);
+    expect(await call(1)).toMatchObject({ status: "pending" });
+    expect(await grants.get(id)).toMatchObject({ ended: "revoked" });
+    expect(changes).toEqual(["extended", "revoked"]);
   });
 
   test("is charged for a background call when a worker starts it", async () => {
