@@ -26,6 +26,7 @@ import {
   mapAgentCall,
   mcpNameOf,
   passAnswer,
+  possibleMcpNames,
   readAgentEvent,
 } from "../models/hook-protocols.ts";
 import type { Haft } from "../runtime.ts";
@@ -330,12 +331,33 @@ export class AgentCalls {
     const canary = CANARY.exec(String(call.input["command"] ?? ""));
     if (canary) return `Canary ${canary[1]}: the hook is called, and denies.`;
     const until = Date.now() + Math.max(0, limitMs - MARGIN_MS);
-    const mapped = this.#map(call);
-    const denied = await this.#ask(mapped, { call, caller, until, signal });
+    const mapped = this.#map(call, caller.agent);
+    const asking = { call, caller, until, signal };
+    const denied = mapped.hasUnknown ? INVALID : await this.#ask(mapped, asking);
     if (denied !== INVALID) return denied;
-    // It has parameters that our tool does not know. Rules that deny our tool by its names hold all the same.
-    const tool = this.#unread(call.name, String(mapped.tool));
-    return this.#ask({ tool, input: { ...call.input } }, { call, caller, until, signal });
+    // It has parameters that our tool does not know. Rules that deny our tool hold all the same.
+    const refusal = await this.#refusal(mapped, caller);
+    if (refusal !== undefined) {
+      const data = { action: "agent_denied", tool: call.name, input: call.input, note: refusal };
+      await this.#options.audit.append({ kind: "note", caller, toolName: call.name, data });
+      return refusal;
+    }
+    return this.#ask({ tool: this.#unread(call.name, String(mapped.tool)), input: { ...call.input } }, asking);
+  }
+
+  /** Why a call whose input is not known as a whole is denied at once. */
+  async #refusal({ tool: name, input }: Mapped, caller: AgentCaller): Promise<string | undefined> {
+    const { tools, policy } = this.#options.haft;
+    const tool = typeof name === "string" ? tools.registry.get(name) : undefined;
+    if (!tool) return undefined;
+    const isPart = Object.keys(input).length > 0;
+    const known = isPart ? await policy.explain(String(name), input, { caller }).catch(() => undefined) : undefined;
+    if (known) return known.verdict.decision === "deny" ? (known.verdict.reason ?? known.text) : undefined;
+    const rule = policy.rules
+      .compiled()
+      .filter((each) => each.list === "deny" && each.appliesTo(tool))
+      .find((each) => (each.target.names(tool) ? !each.isBare : !WITHOUT_FILES.has(tool.name)));
+    return rule && `The rule ${rule.text} denies some calls of this tool, and Haft cannot read the input of this one.`;
   }
 
   async #ask(
@@ -397,8 +419,8 @@ export class AgentCalls {
     }
   }
 
-  #map(call: AgentCall): Mapped {
-    const { tool, input } = mapAgentCall(call);
+  #map(call: AgentCall, agent: AgentName): Mapped {
+    const { tool, input, hasUnknown } = mapAgentCall(agent, call);
     const { registry } = this.#options.haft.tools;
     if (tool === undefined || registry.get(`${tool}@${VERSION}`)?.isDelegated !== true)
       return { tool: this.#other(call.name), input: { ...call.input } };
@@ -412,7 +434,7 @@ export class AgentCalls {
         if (typeof path === "string" && !isAbsolute(path) && !path.startsWith("~")) input[name] = join(cwd, path);
       }
     }
-    return { tool: `${tool}@${VERSION}`, input };
+    return { tool: `${tool}@${VERSION}`, input, hasUnknown };
   }
 
   /** Once for each call that follows: what the user wrote since the last one. */
@@ -438,12 +460,16 @@ export class AgentCalls {
 
   /** A tool that only the agent has. It is judged by its name and input, and asks. */
   #other(name: string): AnyTool {
-    const known = this.#others.get(name);
+    const { rules } = this.#options.haft.policy;
+    const key = `${rules.changes.count} ${name}`;
+    const known = this.#others.get(key);
     if (known) return known;
     const mcp = mcpNameOf(name);
     const own = (mcp ? `mcp__${mcp.server}__${mcp.tool}` : name).replaceAll(/[^A-Za-z0-9_.:/-]/g, "_").slice(0, 120);
     // A rule that allows a tool of ours must not allow another one of the same name.
     const isTaken = !mcp && this.#options.haft.tools.registry.get(own) !== undefined;
+    const servers = rules.rules().flatMap((each) => /^mcp__(.+?)(?:__|\(|$)/i.exec(each.text)?.[1] ?? []);
+    const others = [...(isTaken ? [own] : []), ...possibleMcpNames(name, servers)];
     const tool = delegatedTool(
       createTool({
         name: isTaken || !/^\w/.test(own) ? `agent:${own}` : own,
@@ -459,10 +485,12 @@ export class AgentCalls {
         preview: async (input: unknown) => ({ title: name, content: [text(JSON.stringify(input, undefined, 2))] }),
         execute: () => undefined,
       }),
-      {},
+      {
+        builtIn: { zh: { title: name, short: name }, sameAs: { opencode: [], gemini: [] }, partlyKnownAs: others },
+      },
       handOut,
     );
-    this.#others.set(name, tool);
+    this.#others.set(key, tool);
     return tool;
   }
 
@@ -496,7 +524,7 @@ export class AgentCalls {
     const key = openKey(call, caller);
     const [open, ...more] = this.#open.get(key) ?? [];
     if (!open) {
-      const { tool, input } = this.#map(call);
+      const { tool, input } = this.#map(call, caller.agent);
       await this.#label(tool, { input, callId: `hook_${randomUUID()}`, caller });
       const data = { action: "agent_report", tool: call.name, input: call.input, output, failed };
       const note = "The agent reported the end of a call that it had not announced.";
@@ -539,12 +567,15 @@ interface AgentCaller {
 interface Mapped {
   tool: AnyTool | string;
   input: Record<string, unknown>;
+  hasUnknown?: boolean;
 }
 
 const ALLOWED: Verdict = { decision: "allow", by: "policy", reason: "the agent was allowed to run it" };
 /** Of ends before this process, and of answers that came. */
 const MAX_TRIES = 1000;
 const MAX_PROMPTS = 20;
+/** Rules for files and commands do not concern them. */
+const WITHOUT_FILES: ReadonlySet<string> = new Set(["web_fetch", "web_search", "todo"]);
 const SEARCHES: ReadonlySet<string> = new Set(["list_files", "glob", "grep"]);
 /** The agents' names of parameters that are relative to the agent's folder. */
 const PATHS = [

@@ -341,6 +341,8 @@ function unreadable(what: string): Error {
 export interface MappedCall {
   tool: string | undefined;
   input: Record<string, unknown>;
+  /** It also has parameters whose meaning is not known, which `input` does not have. */
+  hasUnknown?: boolean;
 }
 
 /** Agents' names of tools that do what one of ours does, in lower case. */
@@ -380,7 +382,7 @@ const TOOLS: Readonly<Record<string, string>> = {
   write_todos: "todo",
 };
 
-/** The parameters that say what the call does, and the agents' names of them. All other parameters only say how. */
+/** The parameters that say what the call does, and the agents' names of them. */
 const PARAMETERS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   exec: {
     command: ["command", "cmd", "script"],
@@ -402,10 +404,28 @@ const PARAMETERS: Readonly<Record<string, Readonly<Record<string, readonly strin
   web_fetch: { url: ["url"] },
 };
 
+/** The agents' names of parameters that only say how. */
+const HOW: Readonly<Record<string, readonly string[]>> = {
+  exec: [
+    ...["description", "explanation", "justification", "timeout", "timeout_ms", "timeoutMs"],
+    ...["block_until_ms", "initial_wait", "sessionId", "shellId", "mode", "detach", "login"],
+  ],
+  read: [
+    ...["offset", "limit", "pages", "start_line", "end_line", "view_range", "viewRange", "forceReadLargeFiles"],
+    ...["description", "explanation", "should_read_entire_file"],
+  ],
+  write: ["description", "explanation", "overwrite", "modified_by_user", "ai_proposed_content"],
+  delete_file: ["description", "explanation"],
+  list_files: ["description", "explanation", "ignore", "depth", "limit", "offset", "respect_git_ignore"],
+  web_fetch: ["prompt", "format", "timeout", "max_length", "start_index", "raw"],
+};
+
 /** The call of ours that does the same as an agent's call. */
-export function mapAgentCall({ name, input }: AgentCall): MappedCall {
+export function mapAgentCall(agent: AgentName, { name, input }: AgentCall): MappedCall {
   const tool = Object.hasOwn(TOOLS, name.toLowerCase()) ? TOOLS[name.toLowerCase()] : undefined;
-  if (tool === undefined) return { tool, input: { ...input } };
+  // opencode names the tools of MCP servers so.
+  const isOfServer = agent === "opencode" && name.includes("_") && name !== "apply_patch";
+  if (tool === undefined || isOfServer) return { tool: undefined, input: { ...input } };
   const parameters = PARAMETERS[tool];
   if (!parameters) return { tool, input: { ...input } };
   const mapped: Record<string, unknown> = {};
@@ -418,7 +438,10 @@ export function mapAgentCall({ name, input }: AgentCall): MappedCall {
     if (!isSame) throw unreadable(`The call of ${JSON.stringify(name)} has two values: ${given.join(" and ")}`);
     mapped[own] = input[first];
   }
-  return { tool, input: mapped };
+  const known = new Set([...Object.values(parameters).flat(), ...(HOW[tool] ?? [])]);
+  // Gemini CLI fetches the addresses that its prompt has.
+  if (agent === "gemini" && tool === "web_fetch") known.delete("prompt");
+  return { tool, input: mapped, hasUnknown: Object.keys(input).some((key) => !known.has(key)) };
 }
 
 /** The server of a tool that an MCP server gave to the agent, and the name that rules know it by. */
@@ -427,4 +450,13 @@ export function mcpNameOf(name: string): { server: string; tool: string } | unde
   if (server !== undefined && tool !== undefined) return { server, tool };
   const [, bare] = /^MCP:(.+)$/.exec(name) ?? [];
   return bare === undefined ? undefined : { server: "unnamed", tool: bare };
+}
+
+/** Every name that a rule may use for it, if it is of an MCP server: agents join the names in ways that do not show both. */
+export function possibleMcpNames(name: string, servers: readonly string[]): string[] {
+  const joined = name.slice(0, 120).replace(/^mcp(?:__|[_:])/i, "");
+  const splits = [...joined.matchAll(/[^\w]|_+/g)].map(
+    ({ 0: { length }, index }) => `mcp__${joined.slice(0, index)}__${joined.slice(index + length)}`,
+  );
+  return [...splits, ...(/^MCP:/i.test(name) ? servers.map((server) => `mcp__${server}__${joined}`) : [])];
 }

@@ -9,6 +9,14 @@ import { canConfine } from "../setup/confinement.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { AGENT_RIGS } from "./events.ts";
 
+const DENIED = [
+  "Bash(git push:*)",
+  "WebFetch(domain:evil.example)",
+  "Read(secret/**)",
+  "BashOutput",
+  "mcp__hub__drop_all",
+];
+
 let host: HaftHost;
 let calls: AgentCalls;
 let folder: string;
@@ -16,7 +24,7 @@ let folder: string;
 beforeAll(async () => {
   folder = temporaryFolder();
   const state = temporaryFolder();
-  writeFileSync(join(folder, "haft.config.yml"), 'permissions:\n  deny: ["Bash(git push:*)"]\n');
+  writeFileSync(join(folder, "haft.config.yml"), `permissions:\n  deny: [${JSON.stringify(DENIED).slice(1, -1)}]\n`);
   mkdirSync(join(state, ".config", "haft"), { recursive: true });
   const allow = ["WebFetch(domain:example.com)", "mcp__mail__send", "Bash(npm test:*)"];
   const own = `provenance:\n  mode: ask\npermissions:\n  allow: ${JSON.stringify(allow)}\n`;
@@ -195,4 +203,43 @@ test.each([
   expect(await send("claude", read)).toSatisfy(AGENT_RIGS.claude.passes);
   expect((await mailTo("eve@example.net")).stdout).toContain("approval apr_");
   expect((await mailTo("bob@example.org")).stdout).toBe("");
+});
+
+const plugin = (tool: string, input: object) => ({
+  event: "tool.execute.before",
+  session: "p",
+  tool,
+  input,
+  cwd: folder,
+});
+test.each([
+  ["claude", () => toolUse("Bash", { command: "git push", run_in_background: "later" })],
+  ["claude", () => toolUse("Bash", { command: "git push", env: "x" })],
+  ["claude", () => toolUse("Bash", { command: "git push", later: 1 })],
+  ["claude", () => toolUse("Grep", { pattern: "x", path: "secret", later: 1 })],
+  ["claude", () => toolUse("BashOutput", { id: "1" })],
+  ["claude", () => toolUse("mcp__hub__drop_all", {})],
+  [
+    "gemini",
+    () => ({ ...toolUse("web_fetch", { prompt: "get https://evil.example/" }), hook_event_name: "BeforeTool" }),
+  ],
+  ["gemini", () => ({ ...toolUse("mcp_hub_drop_all", {}), hook_event_name: "BeforeTool" })],
+  ["opencode", () => plugin("hub_drop_all", {})],
+  [
+    "cursor",
+    () => ({ conversation_id: "c", hook_event_name: "preToolUse", tool_name: "MCP:drop_all", tool_input: {} }),
+  ],
+  ["copilot", () => ({ sessionId: "c", cwd: folder, toolName: "hub-drop_all", toolArgs: "{}" })],
+] as const)("what a rule denies is denied in each form: %s %#", async (agent, event) => {
+  const { stdout } = await send(agent, event());
+  expect(stdout).toMatch(/Permission denied|[Tt]he rule|denie/);
+  expect(stdout).not.toContain("apr_");
+});
+
+test.each([
+  ["read", { filePath: "a.txt", write: "yes" }],
+  ["web_fetch", { url: "https://example.com/", method: "POST", body: "x" }],
+])("a call of %s with parameters that nobody knows asks, and shows them", async (tool, input) => {
+  const id = approvalIn(await send("opencode", plugin(tool, input)));
+  expect(JSON.stringify((await host.haft.approvals.get(id))?.preview)).toContain(Object.keys(input).at(-1)!);
 });
