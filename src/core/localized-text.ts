@@ -133,6 +133,10 @@ export const TEXTS = {
   "preview.refusedNetwork": "It was refused the network: {subject}.",
   "preview.refusedSocket": "It was refused to talk to another program through {subject}.",
   "preview.refusedCall": "It was refused something that commands may not do: {subject}.",
+  "preview.refusedCache": "It changed {subject}, a cache. The copy does not keep that.",
+  "preview.leftProcess": "It left a process running. The copy ended it.",
+  "preview.unkept":
+    "It may have set attributes or times of {paths}, or opened them for writing. The copy does not keep that.",
   "preview.refusedOutside": "It was refused to write {subject}, which is outside of the workspace.",
   "preview.refusedMoved": "It was refused to move files to another place: {subject}.",
   "preview.outsideSandbox": "It runs OUTSIDE the sandbox.",

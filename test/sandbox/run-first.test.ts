@@ -210,4 +210,46 @@ describe.runIf(canRun("sandbox", missing))("a command that no rule decides", () 
       "",
     );
   });
+
+  test("asks if the copy does not keep what it did: a cache, an attribute, a folder's time, a process left", async () => {
+    const python = (script: string): string => `python3 -c '${script}'`;
+    const home = temporaryFolder();
+    mkdirSync(join(home, ".npm/_cacache"), { recursive: true });
+    writeFileSync(join(home, ".npm/_cacache/one"), "1");
+    await haft.shutdown();
+    const workspace = openWorkspace(folder, { stateFolder: join(folder, "../state"), sandbox: { home } as object });
+    haft = createHaft({ workspace });
+    writeFileSync(at("left.sh"), "(sleep 60; echo late > late.txt) >/dev/null 2>&1 &\necho started\n");
+    writeFileSync(at("daemon.py"), "import os, time\nif os.fork() == 0:\n  os.setsid()\n  time.sleep(60)\n");
+    for (const [command, fact] of [
+      [`echo x > ${home}/.npm/new`, "a cache"],
+      [`rm ${home}/.npm/_cacache/one`, "a cache"],
+      [python(`import shutil; shutil.rmtree("${home}/.npm/_cacache"); print("cleaned")`), "a cache"],
+      [python('import os; os.setxattr("a.txt", "user.haft", b"1")'), "a.txt"],
+      [python('import os; os.setxattr("src", "user.haft", b"1")'), "src"],
+      [python('import os; os.utime("src", (1, 1))'), "src"],
+      [python('import os; os.utime(".", (1, 1))'), "times of"],
+      ["sh left.sh", "left a process"],
+      ["python3 daemon.py", "left a process"],
+    ] as const)
+      expect(await factsOf(await run(command)), command).toContainEqual(expect.stringContaining(fact));
+    expect(readdirSync(join(home, ".npm"))).toEqual(["_cacache"]);
+    // What nobody misses is named and not asked about.
+    mkdirSync(join(home, ".npm/_logs"));
+    const logged = await run(`sh -c 'echo x > ${home}/.npm/_logs/1.log; sh src/run.sh'`);
+    expect(logged).toMatchObject({ status: "completed", details: { output: "ran\n" } });
+    expect(textOf(logged.content)).toContain(`thrown away: ${home}/.npm/_logs`);
+    await haft.shutdown();
+    open();
+    writeFileSync(at("package.json"), '{ "scripts": { "test": "node -p 1+1" } }');
+    git("git init -q . && git add a.txt && git commit -qm one && touch a.txt");
+    for (const command of [
+      "git status",
+      "git log --stat",
+      "npm test",
+      "python3 -c 'import json, http.server'",
+      "sh -c 'exit 3'",
+    ])
+      expect((await run(command)).status, command).not.toBe("pending");
+  }, 120_000);
 });

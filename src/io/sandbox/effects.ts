@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync, type Stats } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { errorCode } from "../../core/error.ts";
 import { type EntryState, hashOf } from "../files/undo-store.ts";
 import type { Overlay } from "./build-table.ts";
@@ -28,12 +28,20 @@ export interface EffectLimits {
 
 const EFFECT_LIMITS: EffectLimits = { maxEntries: 2000, maxBytes: 64 * 1024 * 1024 };
 
+export interface ComparedOverlay extends Pick<Overlay, "lower" | "upper"> {
+  isTemporary: boolean;
+  /** The time of the upper folder before the run. */
+  startedAt?: number;
+}
+
 export interface CollectOptions {
-  overlays: readonly (Pick<Overlay, "lower" | "upper"> & { isTemporary: boolean })[];
+  overlays: readonly ComparedOverlay[];
   /** Which folders of an upper layer hide the same folder of the lower one. */
   opaqueAmong(folders: readonly string[]): ReadonlySet<string>;
   /** Called with the new content of each file. */
   keep(effect: Effect, bytes: Buffer): void;
+  /** Called with each path of which only the time, if it is a folder, or an attribute may have changed: no effect shows it. */
+  unkept?(path: string): void;
   limits?: EffectLimits;
 }
 
@@ -42,8 +50,9 @@ export function collectEffects(options: CollectOptions): Effect[] {
   const shared = options.overlays.flatMap(({ upper, lower }) => foldersInBoth(upper, lower));
   const opaque = shared.length === 0 ? new Set<string>() : options.opaqueAmong(shared);
   const collector = new EffectCollector(opaque, options);
-  for (const { upper, lower, isTemporary } of options.overlays) collector.compare(upper, lower, isTemporary);
+  for (const overlay of options.overlays) collector.compare(overlay);
   collector.requireWithinLimits();
+  collector.tellUnkept();
   return collector.effects;
 }
 
@@ -67,20 +76,25 @@ class EffectCollector {
   readonly effects: Effect[] = [];
   readonly #opaque: ReadonlySet<string>;
   readonly #keep: CollectOptions["keep"];
+  readonly #unkept: CollectOptions["unkept"];
+  /** Folders that are in the upper layer for another reason than what is in them. */
+  readonly #touched = new Set<string>();
   readonly #limits: EffectLimits;
   #isTemporary = false;
   #bytes = 0;
   #count = 0;
   #deleted = 0;
 
-  constructor(opaque: ReadonlySet<string>, { keep, limits = EFFECT_LIMITS }: CollectOptions) {
+  constructor(opaque: ReadonlySet<string>, { keep, unkept, limits = EFFECT_LIMITS }: CollectOptions) {
     this.#opaque = opaque;
     this.#keep = keep;
+    this.#unkept = unkept;
     this.#limits = limits;
   }
 
-  compare(upper: string, lower: string, isTemporary: boolean): void {
+  compare({ upper, lower, isTemporary, startedAt }: ComparedOverlay): void {
     this.#isTemporary = isTemporary;
+    if (startedAt !== undefined && statOf(upper).mtimeMs !== startedAt) this.#touch(lower);
     this.#folder({ upper, lower, path: isTemporary ? "/" : lower }, { isOpaque: false });
   }
 
@@ -109,6 +123,7 @@ class EffectCollector {
       const after: EntryState = { kind: "directory", mode: this.#modeOf(now) };
       const before = lower === undefined || !old ? ABSENT : this.#describe(lower, old);
       if (!wasFolder || this.#modeOf(old) !== this.#modeOf(now)) this.#add({ path, before, after });
+      else if (old.mtimeMs !== now.mtimeMs || namesIn(upper).length === 0) this.#touch(path);
       const isOpaque = isInOpaque || this.#opaque.has(upper);
       this.#folder({ upper, lower: wasFolder ? lower : undefined, path }, { isOpaque: wasFolder && isOpaque });
       return;
@@ -123,12 +138,17 @@ class EffectCollector {
     if (now.isSymbolicLink()) {
       const after: EntryState = { kind: "symlink", target: readlinkSync(upper) };
       if (before.kind !== "symlink" || before.target !== after.target) this.#add({ path, before, after });
+      else this.#tell(path);
       return;
     }
     const bytes = this.#read(upper, now);
     const after: EntryState = { kind: "file", hash: hashOf(bytes), size: bytes.length, mode: this.#modeOf(now) };
     const isSame = before.kind === "file" && before.hash === after.hash;
-    if (isSame && before.mode === after.mode && old?.mtimeMs === now.mtimeMs) return;
+    // It was opened for writing, or an attribute was set.
+    if (isSame && before.mode === after.mode && old?.mtimeMs === now.mtimeMs) {
+      this.#tell(path);
+      return;
+    }
     const effect = this.#add({ path, before, after, modified: now.mtimeMs });
     if (!isSame) this.#keep(effect, bytes);
   }
@@ -161,6 +181,20 @@ class EffectCollector {
     const limit = this.#count > maxEntries ? `${maxEntries} files` : `${maxBytes / 1024 / 1024} MB`;
     const what = `it changes ${this.#count} paths, of which it deletes ${this.#deleted}`;
     throw new UnrecordableEffect(`${what}: more than the ${limit} that can be shown`);
+  }
+
+  /** The time of a folder in which a name appeared or disappeared is no change of its own. Locks of git come and go. */
+  tellUnkept(): void {
+    const changed = new Set(this.effects.flatMap(({ path }) => [path, dirname(path)]));
+    for (const path of this.#touched) if (!changed.has(path) && !/\/\.git(?:\/|$)/.test(path)) this.#unkept?.(path);
+  }
+
+  #touch(path: string): void {
+    if (!this.#isTemporary) this.#touched.add(path);
+  }
+
+  #tell(path: string): void {
+    if (!this.#isTemporary) this.#unkept?.(path);
   }
 
   #add(effect: Omit<Effect, "isTemporary">): Effect {

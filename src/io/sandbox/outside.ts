@@ -1,5 +1,5 @@
 import { accessSync, constants, readdirSync, statfsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { isInside } from "../files/path-policy.ts";
 import type { CoveredFolder } from "./build-table.ts";
 import { cacheFolders, isFolder, namesInHome, outermost, realFolderOrFile } from "./profiles.ts";
@@ -101,8 +101,27 @@ export function writtenToCovered({ path, writtenTo, shown }: CoveredFolder): str
   return written(writtenTo, path);
 }
 
-/** Whether nobody misses what is written there: package managers and interpreters keep what they can make again. */
+/** What programs write below caches whenever they run, and write again if it is gone. */
+const NOISE = new RegExp(
+  `^(?:${[
+    String.raw`\.npm/(?:_logs|_cacache/tmp|_update-notifier-last-checked)`,
+    String.raw`\.cache/(?:go-build|ccache|sccache|fontconfig|matplotlib|mesa_shader_cache|node/corepack|ruff|mypy|black|pylint|prettier|eslint)`,
+    String.raw`\.cache/pip/selfcheck|\.cache/uv/\.lock|\.cargo/registry/\.package-cache`,
+  ].join("|")})(?=/|$)`,
+);
+const REMOVED_AT_WILL = /^\.npm\/(?:_logs|_cacache\/tmp)\//;
+
+/** The folder or file to name of what may be lost without a question. Undefined: somebody may miss it. */
+export function noiseAt(path: string, home: string, isDeleted = false): string | undefined {
+  const compiled = /^.*?\/__pycache__(?=\/|$)/.exec(path)?.[0];
+  if (!isInside(path, home)) return isDeleted ? undefined : compiled;
+  const name = relative(home, path);
+  const noise = NOISE.exec(name)?.[0];
+  if (noise === undefined) return isDeleted ? undefined : compiled;
+  return !isDeleted || REMOVED_AT_WILL.test(name) ? join(home, noise) : undefined;
+}
+
+/** Whether a package manager or another program can make again what is there. */
 export function isCache(path: string, home: string): boolean {
-  const caches = [...cacheFolders(home), join(home, ".cache")];
-  return path.includes("/__pycache__") || caches.some((folder) => isInside(path, folder));
+  return [...cacheFolders(home), join(home, ".cache")].some((folder) => isInside(path, folder));
 }

@@ -10,10 +10,11 @@ import { type Architecture, callName } from "./system-calls.ts";
  * `hidden`: it opened a hidden file or folder, which it was shown as empty. `network`: packets or connections that could
  * go nowhere, and sockets of other families. `socket`: a UNIX socket, by its path. `call`: a blocked system call, or a
  * signal to a process outside. `outside`: it wrote outside of the workspace; the write was thrown away. `moved`: it tried
- * to move, link or remove something between mounts or that is a mount, such as a hidden file.
+ * to move, link or remove something between mounts or that is a mount, such as a hidden file. `cache`: it wrote into a
+ * cache; the write was thrown away. `left`: a process that it started was still there at its end, and was ended.
  */
 export interface Refusal {
-  kind: "hidden" | "network" | "socket" | "call" | "outside" | "moved";
+  kind: "hidden" | "network" | "socket" | "call" | "outside" | "moved" | "cache" | "left";
   /** A real path, the name of a system call, or what happened. */
   subject: string;
   count: number;
@@ -28,6 +29,8 @@ export interface Refusal {
 export interface RefusalReport {
   /** Empty: the command was refused nothing. */
   refusals: readonly Refusal[];
+  /** Folders and files in which what it wrote was thrown away, and that nobody misses. */
+  thrownAway: readonly string[];
 }
 
 /** Whether this machine can report what a command was refused. `why` is part of a sentence, as "this machine has no overlays". */
@@ -88,6 +91,23 @@ function usedAmong(events: readonly Buffer[]): Set<number> | undefined {
   return used;
 }
 
+/**
+ * Runs a command, and asks about every process if one is still there at its end: the launcher notes that. A program can
+ * ask the same, but it cannot take the note back, nor end this shell without ending the run. What is just ending gets 200 ms.
+ */
+export function noticingLeftProcesses([shell = "", ...args]: readonly string[]): string[] {
+  return [shell, "-c", WATCH_END, "sh", shell, ...args];
+}
+
+/** It prints nothing itself, also not how the command ended. */
+const WATCH_END = `trap : TERM; exec 3>&2 2>/dev/null; "$@" 2>&3 3>&-; status=$?; tries=0
+others() { for entry in /proc/[0-9]*; do case \${entry#/proc/} in 1 | $$) ;; *) [ -e "$entry" ] && return 0 ;; esac; done; return 1; }
+while others; do
+  if [ $tries -eq 10 ]; then kill -s 0 -- -1; break; fi
+  tries=$((tries + 1)); sleep 0.02
+done
+exit $status`;
+
 /** What programs ask for and do without: other calls do the same, or it was only for speed. */
 const PROBES = new Set([
   ...["io_uring_setup", "perf_event_open", "kcmp", "name_to_handle_at", "userfaultfd", "process_madvise"],
@@ -109,6 +129,7 @@ export function refusedCalls({ notes }: LauncherReport, architecture: Architectu
       case RECORD.socket:
         return ASKED_FOR_USERS.test(text) ? [] : [{ kind: "socket", subject: text || "a UNIX socket", count }];
       case RECORD.signal:
+        if ((number | 0) === -1) return [{ kind: "left", subject: "a process", count }];
         return [{ kind: "call", subject: `a signal to process ${number | 0}`, count }];
       case RECORD.move:
         return [{ kind: "moved", subject: text, count }];

@@ -31,7 +31,7 @@ import {
 import { runSync } from "./engines.ts";
 import { collectEffects, type Effect, UnrecordableEffect } from "./effects.ts";
 import { isRunByGit } from "./guard.ts";
-import { isCache, outsideFolders, writtenToCovered } from "./outside.ts";
+import { isCache, noiseAt, outsideFolders, writtenToCovered } from "./outside.ts";
 import { outermost } from "./profiles.ts";
 import {
   type LauncherReport,
@@ -56,6 +56,8 @@ export interface ViewEffects {
   secrets: ReadonlySet<string>;
   /** Real paths that it changed although commands must not. They are no effects. */
   guarded: readonly string[];
+  /** Real paths of which it may have changed attributes, or the time of a folder. They are no effects. */
+  unkept: readonly string[];
 }
 
 /** Hidden paths that a command has used, as real paths. */
@@ -91,6 +93,8 @@ interface Placeholder extends Bind {
 interface ViewOverlay extends Overlay {
   /** `cache`: what is written there is lost. */
   use: "workspace" | "temporary" | "cache";
+  /** The time of the upper folder before the run. */
+  startedAt: number;
 }
 
 /** A command may fill this much of the disk before it is stopped. */
@@ -142,7 +146,8 @@ export class ViewFolder {
 
   add(lower: string, use: ViewOverlay["use"]): void {
     if (this.#overlays.some((known) => isInside(lower, known.lower))) return;
-    this.#overlays.push({ ...this.#makeOverlay(lower, `${this.#overlays.length}`), use });
+    const overlay = this.#makeOverlay(lower, `${this.#overlays.length}`);
+    this.#overlays.push({ ...overlay, use, startedAt: lstatSync(overlay.upper).mtimeMs });
   }
 
   /** Lets the command write outside of the workspace, so that it is noticed. Nothing of it is kept. */
@@ -204,17 +209,20 @@ export class ViewFolder {
       ...refusedHidden(hidden, run.command),
       ...refusedNetwork(report),
       ...refusedCalls(report, engine.machine.architecture),
-      ...this.#writtenOutside(engine, run),
     ];
+    const written = this.#writtenOutside(engine, run);
+    found.push(...written.refusals);
     if (!used) found.push({ kind: "hidden", subject: "more than can be listed", count: 1 });
     for (const each of refusalsInOutput(run.output, run))
       if (!found.some(({ subject }) => isInside(each.subject, subject))) found.push(each);
-    return { refusals: found };
+    return { refusals: found, thrownAway: written.thrownAway };
   }
 
-  #writtenOutside(engine: Engine, { home, covered }: RunInView): Refusal[] {
+  #writtenOutside(engine: Engine, { home, covered }: RunInView): RefusalReport {
     const written = covered ? writtenToCovered({ ...covered, writtenTo: this.coverFolder }) : [];
-    for (const { lower, upper } of this.#outside) {
+    const deleted = new Set<string>();
+    const caches = this.#overlays.filter(({ use }) => use === "cache");
+    for (const { lower, upper } of [...this.#outside, ...caches]) {
       if (readdirSync(upper).length === 0) continue;
       try {
         const effects = collectEffects({
@@ -223,14 +231,25 @@ export class ViewFolder {
           keep: () => undefined,
         });
         written.push(...effects.map(({ path }) => path));
+        for (const { path, after } of effects) if (after.kind === "absent") deleted.add(path);
       } catch (error) {
         if (!(error instanceof UnrecordableEffect)) throw error;
         written.push(lower);
       }
     }
-    const kept = written.filter((path) => !isCache(path, home));
-    const isParent = (path: string): boolean => kept.some((other) => other !== path && isInside(other, path));
-    return kept.filter((path) => !isParent(path)).map((subject) => ({ kind: "outside", subject, count: 1 }));
+    const sorted = written.toSorted();
+    // A folder is named only if nothing in it is, whose names follow its own in this order.
+    const leaves = sorted.filter(
+      (path) => deleted.has(path) || !sorted.some((other) => other !== path && isInside(other, path)),
+    );
+    const thrownAway = new Set<string>();
+    const refusals = leaves.flatMap((subject): Refusal[] => {
+      const noise = noiseAt(subject, home, deleted.has(subject));
+      if (noise === undefined) return [{ kind: isCache(subject, home) ? "cache" : "outside", subject, count: 1 }];
+      thrownAway.add(noise);
+      return [];
+    });
+    return { refusals, thrownAway: [...thrownAway] };
   }
 
   /** After the run, with what it printed: see `CommandView`. */
@@ -255,11 +274,13 @@ export class ViewFolder {
   /** Throws `UnrecordableEffect`. */
   collect(engine: Engine, { scan, policy }: { scan: WorkspaceScan; policy: PathPolicy }): ViewEffects {
     const contents = new Map<string, Buffer>();
+    const unkept: string[] = [];
     const overlays = this.#overlays.filter(({ use }) => use !== "cache");
     const effects = collectEffects({
-      overlays: overlays.map(({ lower, upper, use }) => ({ lower, upper, isTemporary: use === "temporary" })),
+      overlays: overlays.map(({ use, ...overlay }) => ({ ...overlay, isTemporary: use === "temporary" })),
       opaqueAmong: (folders) => this.#opaqueAmong(folders, engine),
       keep: ({ path }, bytes) => void contents.set(path, bytes),
+      unkept: (path) => unkept.push(path),
     });
     const guarded: string[] = [];
     const kept = effects.filter(({ path, isTemporary }) => {
@@ -267,7 +288,7 @@ export class ViewFolder {
       if (!isAllowed) guarded.push(path);
       return isAllowed;
     });
-    return { effects: kept, contents, secrets: secretsAmong(kept, { scan, policy }), guarded };
+    return { effects: kept, contents, secrets: secretsAmong(kept, { scan, policy }), guarded, unkept };
   }
 
   /** What cannot be removed now is removed with abandoned folders. */

@@ -16,7 +16,7 @@ import { type Effect, UnrecordableEffect } from "../../io/sandbox/effects.ts";
 import { PreviewStore, type RecordedRun } from "../../io/sandbox/preview-store.ts";
 import { objectFolders } from "../../io/sandbox/profiles.ts";
 import type { CommandView, Sandbox } from "../../io/sandbox/sandbox.ts";
-import type { Refusal } from "../../io/sandbox/refusals.ts";
+import { noticingLeftProcesses, type Refusal, type RefusalReport } from "../../io/sandbox/refusals.ts";
 import type { HiddenUse, ViewEffects } from "../../io/sandbox/view.ts";
 import { dangerReason, FETCHING_PROGRAMS } from "../../io/shell/dangerous-command.ts";
 import type { SpillSink } from "../../io/shell/output-buffer.ts";
@@ -255,7 +255,8 @@ export class CommandPreviews {
   ): Promise<Run | NotRecorded | { readsHistory: string }> {
     const { sandbox } = this.#dependencies;
     const { allowedPaths } = context;
-    const view = await sandbox.openView(argv, { cwd, terminal: false, allowedPaths, hide });
+    const watched = sandbox.refusalReporting.isReported ? noticingLeftProcesses(argv) : argv;
+    const view = await sandbox.openView(watched, { cwd, terminal: false, allowedPaths, hide });
     if ("why" in view) return view.why;
     try {
       const started = { argv: view.command, cwd, env: { ...QUIET, ...env, ...view.env } };
@@ -270,18 +271,20 @@ export class CommandPreviews {
       if (used.secrets.length > 0 && !isSearch) return { unshown: this.#describeUsed(used.secrets) };
       const met = new Set([...used.secrets, ...used.denied]);
       const refused = report?.refusals.filter(({ subject, harmless }) => !harmless && !met.has(subject)) ?? [];
+      let unkept: LocalizedText[] = [];
       if (problem === undefined || (isTimeout && input.timeout !== undefined)) {
         const found = view.collect();
         const { effects, guarded } = found;
+        unkept = report ? this.#describeUnkept(found.unkept) : [];
+        const isKept = refused.length === 0 && unkept.length === 0;
         const hasEffects = effects.length > 0 || guarded.length > 0;
-        const isApplicable =
-          problem === undefined && refused.every(({ kind }) => kind === "network" || kind === "call");
-        if (refused.length === 0 || (hasEffects && isApplicable)) {
-          const facts = [...describeRefused(refused, printed), ...historyFact(readsHistory)];
+        const isApplicable = problem === undefined && refused.every(({ kind }) => !NEEDED.has(kind));
+        if (isKept || (hasEffects && isApplicable)) {
+          const facts = [...describeRefused(refused, printed), ...unkept, ...historyFact(readsHistory)];
           const shown = await this.#describe(found, output, { denied: used.denied, facts });
-          const isSettled = refused.length === 0 && !hasEffects && readsHistory === undefined;
+          const isSettled = isKept && !hasEffects && readsHistory === undefined;
           const isUnasked = report !== undefined && isSettled && dangerReason(input.command) === null;
-          const notes = this.#notesOn(used);
+          const notes = this.#notesOn(used, report);
           const result = { output, shown, input: digestOf(input), unasked: isUnasked ? { notes } : undefined };
           const run = { effects, guarded, secrets: [...found.secrets], result };
           // A rule may ask nevertheless, and another process may answer.
@@ -289,9 +292,11 @@ export class CommandPreviews {
           if (problem === undefined) return this.#store.save(key, run, found.contents) ?? "they cannot be recorded";
         }
       }
-      if (refused.length === 0) return problem ?? "they cannot be recorded";
-      const why = problem ?? "it was refused something";
-      return { facts: [...describeRefused(refused, printed), ...unknownEffects(why).facts], output: clip(printed) };
+      const facts = [...describeRefused(refused, printed), ...unkept];
+      if (facts.length === 0) return problem ?? "they cannot be recorded";
+      const isRefused = refused.some(({ kind }) => NEEDED.has(kind));
+      const why = problem ?? (isRefused ? "it was refused something" : "the copy did not keep them");
+      return { facts: [...facts, ...unknownEffects(why).facts], output: clip(printed) };
     } catch (error) {
       if (error instanceof UnrecordableEffect) return error.message;
       throw error;
@@ -301,10 +306,22 @@ export class CommandPreviews {
     }
   }
 
-  /** What a search met and did not see. */
-  #notesOn({ secrets, denied }: HiddenUse): string[] {
-    const paths = [...secrets, ...denied].map((path) => showHiddenCharacters(this.#files.show(path)));
-    return paths.length === 0 ? [] : [`it was shown these as empty, as they may hold secrets: ${listed(paths)}`];
+  /** What a search met and did not see, and what is not kept. */
+  #notesOn({ secrets, denied }: HiddenUse, report: RefusalReport | undefined): string[] {
+    const shown = (paths: readonly string[]): string =>
+      listed(paths.map((path) => showHiddenCharacters(this.#files.show(path))));
+    const hidden = [...secrets, ...denied];
+    const lost = report?.thrownAway ?? [];
+    return [
+      ...(hidden.length > 0 ? [`it was shown these as empty, as they may hold secrets: ${shown(hidden)}`] : []),
+      ...(lost.length > 0 ? [`what it wrote there was thrown away: ${shown(lost)}`] : []),
+    ];
+  }
+
+  #describeUnkept(unkept: readonly string[]): LocalizedText[] {
+    if (unkept.length === 0) return [];
+    const paths = listed(unkept.map((path) => showHiddenCharacters(this.#files.show(path))));
+    return [localizedText("preview.unkept", { paths })];
   }
 
   async #run(
@@ -437,7 +454,11 @@ const REFUSED: Readonly<Record<Refusal["kind"], TextKey>> = {
   call: "preview.refusedCall",
   outside: "preview.refusedOutside",
   moved: "preview.refusedMoved",
+  cache: "preview.refusedCache",
+  left: "preview.leftProcess",
 };
+/** What a command that was refused it may need: its effects are not those of a run that gets it. */
+const NEEDED = new Set<Refusal["kind"]>(["hidden", "socket", "outside", "moved"]);
 const HOST = /(?:Could not resolve host:|ENOTFOUND|EAI_AGAIN|Failed to resolve)\s+'?([\w.-]+)/;
 
 /** In the words of a person, with the host that the program named. */
