@@ -426,6 +426,10 @@ export class AgentCalls {
       return { tool: this.#other(call.name), input: { ...call.input } };
     const cwd = call.cwd;
     if (cwd !== undefined && !isAbsolute(cwd)) throw toolError("invalid_input", "The event has no absolute cwd");
+    // pi removes these from a path, so it would open another file than the one that is judged.
+    const isOther = (name: string): boolean => /^@|[\u00a0\u2000-\u200a\u202f\u205f\u3000]/.test(String(input[name]));
+    if (agent === "pi" && PATHS.some(isOther))
+      throw toolError("invalid_input", "The path begins with @ or has special spaces. Write the path itself.");
     if (cwd !== undefined && cwd !== this.#options.workspace.folder) {
       if (tool === "exec" || tool === "apply_patch") input["working_directory"] ??= cwd;
       if (SEARCHES.has(tool) && !PATHS.some((name) => name in input)) input["path"] = cwd;

@@ -243,3 +243,19 @@ test.each([
   const id = approvalIn(await send("opencode", plugin(tool, input)));
   expect(JSON.stringify((await host.haft.approvals.get(id))?.preview)).toContain(Object.keys(input).at(-1)!);
 });
+
+test.each(["@/etc/passwd", "@src/x", "a\u00a0b", "\u3000/etc/passwd"])(
+  "pi is denied a path that it rewrites: %s",
+  async (path) => {
+    for (const tool of ["read", "ls", "grep", "write", "edit"]) {
+      const answer = await send("pi", {
+        event: "tool_call",
+        session: "at",
+        tool,
+        input: { path, pattern: "x" },
+        cwd: folder,
+      });
+      expect(answer.stdout).toContain("Write the path itself");
+    }
+  },
+);
