@@ -204,7 +204,7 @@ const textOf = (parts) => (parts ?? []).flatMap((part) => (part.type === "text" 
 ${agent === "opencode" ? OPENCODE : PI}`;
 }
 
-const OPENCODE = `export const Haft = async ({ directory: cwd }) => ({
+const OPENCODE = `export const Haft = async ({ directory: cwd, client }) => ({
   "tool.execute.before": async ({ tool, sessionID, callID }, { args }) => {
     const call = { event: "tool.execute.before", session: sessionID, id: callID, tool, input: args, cwd };
     const answer = await ask(call);
@@ -214,7 +214,11 @@ const OPENCODE = `export const Haft = async ({ directory: cwd }) => ({
     await ask({ event: "tool.execute.after", session: sessionID, id: callID, tool, input: args ?? {}, output, cwd });
   },
   "chat.message": async ({ sessionID }, { parts }) => {
-    await ask({ event: "chat.message", session: sessionID, prompt: textOf(parts), cwd });
+    // The task of a subagent is the text of a model, and so are the contents of files that opencode adds to a prompt.
+    const { data } = await client.session.get({ path: { id: sessionID } }).catch(() => ({}));
+    if (!data || data.parentID) return;
+    const prompt = textOf(parts.filter(({ synthetic, ignored }) => !synthetic && !ignored));
+    await ask({ event: "chat.message", session: sessionID, prompt, cwd });
   },
   event: async ({ event }) => {
     if (event.type === "session.idle") await ask({ event: "idle", session: event.properties.sessionID, cwd });
@@ -238,7 +242,7 @@ const PI = `export default function (pi) {
     await ask({ ...at("tool_result", context), ...callOf(event), output, failed: event.isError === true });
   });
   pi.on("input", async (event, context) => {
-    await ask({ ...at("input", context), prompt: event.text });
+    if (event.source !== "extension") await ask({ ...at("input", context), prompt: event.text });
   });
   pi.on("agent_end", async (_event, context) => {
     await ask(at("idle", context));

@@ -1,8 +1,10 @@
 // Installing hooks: what is in the file stays, and the hook that is written is started and denies.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { hookFileOf, type HookScope } from "../../src/cli/hook-setup.ts";
+import { hookFileOf, type HookScope, planInstall } from "../../src/cli/hook-setup.ts";
 import { AGENT_NAMES, type AgentName } from "../../src/models/hook-protocols.ts";
 import { bundleHaft, type HaftProgram } from "../cli/run-haft.ts";
 import { until } from "../setup/until.ts";
@@ -96,3 +98,39 @@ test(
     expect(found.code).toBe(1);
   },
 );
+
+test("only what a person typed is sent as the words of the user", { timeout: 120_000 }, async () => {
+  const sent = join(haft.folder, "sent");
+  const recorder = join(haft.folder, "recorder.cjs");
+  writeFileSync(
+    recorder,
+    `const fs = require("node:fs"); fs.appendFileSync(${JSON.stringify(sent)}, fs.readFileSync(0, "utf8") + "\\n");
+     console.log('{"decision":"pass"}');`,
+  );
+  type Handlers = Record<string, (...given: object[]) => Promise<void>>;
+  const load = async (agent: AgentName): Promise<Record<string, (given: object) => Promise<Handlers>>> => {
+    const place = { agent, scope: "project", folder: haft.folder, env: haft.env } as const;
+    const file = join(haft.folder, `${agent}.mjs`);
+    writeFileSync(file, planInstall(place, [process.execPath, recorder]).after);
+    return import(/* @vite-ignore */ pathToFileURL(file).href) as never;
+  };
+  const get = ({ path: { id } }: { path: { id: string } }) =>
+    id === "lost"
+      ? Promise.reject(new Error("gone"))
+      : Promise.resolve({ data: { parentID: id === "child" ? "s" : undefined } });
+  const { Haft } = await load("opencode");
+  const opencode = await Haft!({ directory: haft.folder, client: { session: { get } } });
+  const text = (said: string, more = {}) => ({ type: "text", text: said, ...more });
+  const parts = [text("typed"), text("of a file", { synthetic: true }), text("not sent", { ignored: true })];
+  for (const sessionID of ["s", "child", "lost"]) await opencode["chat.message"]!({ sessionID }, { parts });
+  const handlers: Handlers = {};
+  const { default: extend } = await load("pi");
+  void extend!({ on: (name: string, handler: Handlers[string]) => (handlers[name] = handler) });
+  for (const source of ["interactive", "extension"])
+    await handlers["input"]!({ text: source, source }, { cwd: haft.folder });
+  const prompts = readFileSync(sent, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { prompt: string }).prompt);
+  expect(prompts).toEqual(["typed", "interactive"]);
+});
