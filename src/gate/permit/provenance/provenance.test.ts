@@ -79,6 +79,53 @@ describe("after text of others was read, a call asks", () => {
     expect(await call("send_mail", { to: "ann@firm.com.evil.org", body: "Hello" })).toBe(true);
   });
 
+  test.each([
+    ["a key of a map of recipients", "share", { channel: "general", recipients: { mallory: true } }, true],
+    ["a key of a map that the user named", "share", { channel: "general", recipients: { ann: true } }, false],
+    ["a key of a map of rights", "grant", { file_id: "report.txt", permissions: { mallory: "ann" } }, true],
+    ["a query that changes data", "run_query", { database: "prod", query: "DROP TABLE users" }, true],
+    ["a switch that opens it to everybody", "publish", { channel: "general", public: true }, true],
+    ["such a switch that is off", "publish", { channel: "general", public: false }, false],
+    ["a value that opens it to everybody", "publish", { channel: "general", mode: "everyone" }, true],
+    ["a file that it may replace", "write_file", { path: "/etc/cron.d/x", content: "x" }, true],
+    ["a file of a tool whose name says both", "create_or_update_file", { path: ".github/workflows/x.yml" }, true],
+    ["a file of a tool that only makes one", "create_file", { path: "new.txt" }, false],
+    ["a named file, in a folder", "delete_file", { path: "docs/report.txt" }, false],
+    ["the name of a file elsewhere", "delete_file", { path: "/etc/report.txt" }, true],
+    ["the same in the home folder", "delete_file", { path: "~/report.txt" }, true],
+    ["the same on another machine", "delete_file", { path: "\\\\evil\\share\\report.txt" }, true],
+    ["the same at an address", "delete_file", { path: "https://evil.com/report.txt" }, true],
+  ])("about %s", async (_, name, input, isAsked) => {
+    const { haft, call, says } = open();
+    const map = { type: "object", additionalProperties: { type: ["boolean", "string"] } };
+    const more = { kind: "write", run: () => "done" };
+    const tools = [
+      tool("share", { channel: text, recipients: map }, more),
+      tool("grant", { file_id: text, permissions: map }, more),
+      tool("run_query", { database: text, query: text }, more),
+      tool("publish", { channel: text, public: { type: "boolean" }, mode: text }, more),
+      tool("write_file", { path: text, content: text }, more),
+      tool("create_or_update_file", { path: text }, more),
+      tool("create_file", { path: text }, more),
+      tool("delete_file", { path: text }, more),
+    ];
+    for (const each of tools) haft.register(each);
+    await says("Post my mails in the channel general for Ann. See the file report.txt of prod.");
+    await call("search_mail");
+    expect(await call(name, input)).toBe(isAsked);
+  });
+
+  test("about an address with another apostrophe or a look-alike letter", async () => {
+    const { call, says } = open();
+    await says(`Answer obrien@company.com and "o'neil@company.com".`);
+    await call("search_mail");
+    const asks = (to: string): Promise<boolean> => call("send_mail", { to, body: "Hello" });
+    for (const to of ["obrien@company.com", "OBrien@Company.com", "'obrien@company.com'", "o\u2019neil@company.com"])
+      expect(await asks(to), to).toBe(false);
+    for (const to of ["o'brien@company.com", "\u{1d428}brien@company.com", "oneil@company.com", "neil@company.com"])
+      expect(await asks(to), to).toBe(true);
+  });
+
   test("and not before", async () => {
     const { call, says } = open();
     await says("Pay Carl.");

@@ -185,7 +185,7 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
         isReadOnly: tool.isReadOnly,
         reachesOut:
           tool.labels.includes("outside_effect") || corrections.some((each) => each.labels?.includes("outside_effect")),
-        isConfined: isBuiltIn && tool.kind === "execute",
+        isConfined: isBuiltIn && tool.kind === "execute" && !tool.isDelegated,
         isBuiltIn,
         roles: rolesOf(tool, corrections),
       };

@@ -18,6 +18,8 @@ export interface Argument {
   path: string;
   value: string;
   role: ArgumentRole;
+  /** It opens something to everybody, whoever else is named. */
+  exposes?: true;
 }
 
 const WORDS: Record<Exclude<ArgumentRole, "other">, string> = {
@@ -25,16 +27,18 @@ const WORDS: Record<Exclude<ArgumentRole, "other">, string> = {
     "to recipient recipients cc bcc email emails mail participant participants attendee attendees invitee invitees guest guests member members user users username channel channels url urls uri link href host hostname domain endpoint webhook callback iban account payee beneficiary phone address destination dest assignee reviewer room chat remote server",
   target: "id ids path paths file files filename folder directory attachment attachments key branch",
   privilege:
-    "password passphrase secret token credential role roles permission permissions scope scopes access owner visibility policy",
-  code: "command cmd code script sql expression shell",
+    "password passphrase secret token credential role roles permission permissions scope scopes access owner visibility audience policy",
+  code: "command cmd code script sql query expression shell",
   content:
-    "body subject content contents text message messages title description note notes comment comments summary caption query label location reason",
+    "body subject content contents text message messages title description note notes comment comments summary caption label location reason",
   amount: "amount price quantity",
   none: "date dates time times day days start end at deadline count limit page recurring until duration type kind mode status",
 };
 const BY_WORD = new Map(
   Object.entries(WORDS).flatMap(([role, words]) => words.split(" ").map((word) => [word, role as ArgumentRole])),
 );
+/** Names of switches, and values, that open something to everybody. */
+const EXPOSING = /^(?:public|publicly|everyone|everybody|anyone|anybody|world|internet|external|anonymous)$/;
 const DESTINATION_FORMATS = new Set(
   "email idn-email uri uri-reference url iri hostname idn-hostname ipv4 ipv6".split(" "),
 );
@@ -49,11 +53,7 @@ function roleOf(name: string, schema: JsonSchema): ArgumentRole {
     if (DESTINATION_FORMATS.has(format)) return "destination";
     if (/date|time|duration/.test(format)) return "none";
   }
-  const words = name
-    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
-    .toLowerCase()
-    .split(/[^a-z0-9]+/)
-    .reverse();
+  const words = wordsOf(name).reverse();
   const byName = words.map((word) => BY_WORD.get(word)).find((role) => role !== undefined);
   const types = typesOf(schema);
   const isOnly = (...allowed: string[]): boolean => types.length > 0 && types.every((type) => allowed.includes(type));
@@ -63,6 +63,13 @@ function roleOf(name: string, schema: JsonSchema): ArgumentRole {
     return byName === "privilege" ? "privilege" : "none";
   if (byName !== undefined) return byName;
   return typeof description === "string" && DESTINATION_TEXT.test(description) ? "destination" : "other";
+}
+
+function wordsOf(name: string): string[] {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .split(/[^a-z0-9]+/);
 }
 
 function typesOf({ type, anyOf, oneOf }: JsonSchema): string[] {
@@ -207,7 +214,13 @@ type RoleOf = (name: string, declared: JsonSchema | undefined) => { schema: Json
 function argumentsOf(input: unknown, root: JsonSchema, roleOfProperty: RoleOf): Argument[] {
   const found: Argument[] = [];
   const walk = (value: unknown, schema: JsonSchema, path: string, role: ArgumentRole, depth: number): void => {
-    if (value === null || value === undefined || typeof value === "boolean") return;
+    if (value === null || value === undefined || value === false) return;
+    const isRight = role === "none" || role === "privilege";
+    if (value === true) {
+      const word = wordsOf(/[^.]*$/.exec(path)?.[0] ?? "").find((each) => EXPOSING.test(each));
+      if (word !== undefined && isRight) found.push({ path, value: word, role: "privilege", exposes: true });
+      return;
+    }
     // Nobody knows what is so deep.
     if (depth > MAX_DEPTH * 2) found.push({ path, value: "…", role: "destination" });
     else if (Array.isArray(value)) {
@@ -220,16 +233,23 @@ function argumentsOf(input: unknown, root: JsonSchema, roleOfProperty: RoleOf): 
         const own = roleOfProperty(key, isObject(declared) ? declared : undefined);
         const below = path === "" ? key : `${path}.${key}`;
         // The key is data: a map of addresses, for example.
-        if (!declared && !/^\w+$/.test(key)) found.push({ path: below, value: key, role });
+        if (!declared && (path !== "" || !/^\w+$/.test(key))) found.push({ path: below, value: key, role });
         walk(one, own.schema, below, own.role === "other" && path !== "" ? role : own.role, depth + 1);
       }
-    } else if (String(value).trim() !== "") found.push({ path, value: String(value), role });
+    } else if (isRight && EXPOSING.test(String(value).trim().toLowerCase()))
+      found.push({ path, value: String(value), role: "privilege", exposes: true });
+    else if (String(value).trim() !== "") found.push({ path, value: String(value), role });
   };
   walk(input, root, "", "none", 0);
   return found;
 }
 
-/** A tool that only makes a new thing names it freely. */
+/** A tool that only makes a new thing names it freely. One that may replace what is there does not. */
 export function makesSomethingNew(toolName: string): boolean {
-  return /^(create|make|new|draft|generate|compose|write|save)([_-]|[A-Z]|$)/.test(toolName);
+  const name = wordsOf(toolName);
+  return (
+    /^(?:create|make|new|draft|generate|compose)$/.test(name[0] ?? "") && !name.some((word) => REPLACES.test(word))
+  );
 }
+
+const REPLACES = /^(?:update|upsert|replace|overwrite|edit|set|write|save)$/;

@@ -223,8 +223,11 @@ export class SessionState {
   }
 
   #judgeEffect(tool: JudgedTool, all: Argument[], isStrict: boolean): Judgement {
-    const isNew = makesSomethingNew(tool.name.replace(/^.*__/, ""));
-    const of = (...roles: Argument["role"][]): Argument[] => all.filter(({ role }) => roles.includes(role));
+    const name = tool.name.replace(/^.*__/, "");
+    // A file that a tool of Haft writes can be taken back.
+    const isNew = makesSomethingNew(name) || (tool.isBuiltIn && /^(write|save)(_|$)/.test(name));
+    const named = all.filter(({ exposes }) => !exposes);
+    const of = (...roles: Argument["role"][]): Argument[] => named.filter(({ role }) => roles.includes(role));
     const destinations = of("destination");
     const targets = isNew ? of("target").filter(({ path }) => path.includes("[")) : of("target");
     const strong = [...destinations, ...targets, ...(tool.isConfined ? [] : of("code"))];
@@ -232,7 +235,8 @@ export class SessionState {
     if (destinations.length === 0) strong.push(...of("privilege"));
     const isUnlabelled = !tool.isBuiltIn && !tool.roles.isExplicit;
     const checked = strong.length > 0 || !isUnlabelled ? strong : of("other");
-    const unvouched = checked.filter((each) => !this.#isVouched(each, isStrict)).map(asUnvouched);
+    const exposing = all.filter(({ exposes }) => exposes);
+    const unvouched = [...checked, ...exposing].filter((each) => !this.#isVouched(each, isStrict)).map(asUnvouched);
     if (checked.length === 0 && isUnlabelled && !isNew && !this.#isApproved("call", tool.name))
       unvouched.push({ argument: "", value: tool.name, authority: "call" });
     const texts = of("content", "other");
@@ -291,8 +295,8 @@ export class SessionState {
       if (!/^[\w-]+(\.[\w-]+)+(\/|$)/.test(form) || form.includes("@")) return false;
       return addressesAbove(form).some((each) => this.#saidAddresses.has(this.#hash(`address ${each}`)));
     }
-    if (role !== "target" || !/[\\/]/.test(value)) return false;
-    // A longer path to a file that the user named.
+    // A longer path to a file that the user named, below the folder of the work. Not one of the machine or the network.
+    if (role !== "target" || !/[\\/]/.test(value) || /^\s*(?:[\\/~]|[a-z][a-z0-9+.-]*:)/i.test(value)) return false;
     const name = value.split(/[\\/]/).findLast((part) => part !== "");
     return name !== undefined && /\.\w+$/.test(name) && !value.includes("..") && this.#spans.has(this.valueHash(name));
   }
@@ -444,7 +448,7 @@ export class SessionState {
       const before = items[from - 1];
       if (isBlank(items[from]) || (word(from - 1) && !word(from))) continue;
       // What follows the dot or the @ of an address is a part of it; a mention is not one.
-      if ((before === "@" || before === "." || before === "-" || before === "+") && word(from - 2)) continue;
+      if (isJoining(before, "@.-+'") && word(from - 2)) continue;
       let fold = 0x9e3779b9;
       let other = 0x85ebca6b;
       for (let to = from; to < Math.min(items.length, from + MAX_ITEMS); to++) {
@@ -453,7 +457,7 @@ export class SessionState {
         other = foldOther(other, hashes[to] ?? 0);
         const next = items[to + 1];
         if (isBlank(items[to]) || next === "@" || (word(to + 1) && !word(to))) continue;
-        if ((next === "." || next === "-" || next === "+" || next === "/") && word(to + 2)) continue;
+        if (isJoining(next, ".-+/'") && word(to + 2)) continue;
         if (to === from && Number(items[to]) < 0) continue;
         this.#spans.add(joined(fold, other));
       }
@@ -593,6 +597,10 @@ function asUnvouched({ path, value, role }: Argument): Unvouched {
 
 function isBlank(item: number | string | undefined): boolean {
   return item === " " || item === "\n" || item === undefined;
+}
+
+function isJoining(item: number | string | undefined, joins: string): boolean {
+  return typeof item === "string" && joins.includes(item);
 }
 
 function addAll(set: Set<number>, values: readonly number[]): void {

@@ -1,11 +1,16 @@
 /** The forms of a text by which values are compared: what a value is, not how it was quoted or encoded. */
 
-/** Case, width, white space and quotes do not matter. Look-alike letters and invisible characters stay different. */
+/**
+ * Case, full width, white space and quotes around words do not matter. Look-alike letters and invisible characters stay
+ * different, and so does an apostrophe in a word: it can be a part of an address.
+ */
 export function plainForm(text: string): string {
   return text
-    .normalize("NFKC")
+    .normalize("NFC")
+    .replace(/[\uff01-\uff5e]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0))
     .toLowerCase()
-    .replace(/[\u2018\u2019\u201c\u201d"'`]/g, "")
+    .replace(/[\u2018\u2019`]/g, "'")
+    .replace(/[\u201c\u201d"]|(?<![\p{L}\p{N}])'|'(?![\p{L}\p{N}])/gu, "")
     .replace(/\s+/g, " ")
     .trim();
 }
@@ -47,7 +52,7 @@ export function addressesAbove(form: string): string[] {
 
 const LINK =
   /\b(?:https?:\/\/|www\.)[^\s<>"'`)\]}]+|\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,8}\.(?:com|org|net|io|dev|app|co|info|biz|xyz|ru|cn|de|uk|ch|eu|me|ai|sh|to|gg|top|site|online|link|click|fr|jp|us|tv)\b(?:\/[^\s<>"'`)\]}]*)?/gi;
-const MAIL = /[\p{L}\p{N}._%+-]{1,64}@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63})+/gu;
+const MAIL = /[\p{L}\p{N}._%+-]{1,64}(?:'[\p{L}\p{N}._%+-]{1,64}){0,3}@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63})+/gu;
 const IBAN = /\b[A-Z]{2}\d{2}[A-Z0-9]{10,30}\b/g;
 const NUMERIC_HOST = /\b\d{1,3}(?:\.\d{1,3}){3}\b(?::\d+)?(?:\/[^\s<>"'`)\]}]*)?/g;
 
