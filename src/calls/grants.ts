@@ -251,13 +251,13 @@ function valueAt(input: unknown, path: string): unknown {
   return value;
 }
 
-/** The most that a grant may have. More is an error, never less than was asked for. */
+/** The most that a grant may have. More is an error, never less than was asked for. With a cap, a grant must say its bound. */
 export interface GrantCaps {
-  /** Default: 30 days. */
+  /** Default: 30 days, if a grant says how long. */
   maxMinutes?: number | undefined;
-  /** Default: 10,000. */
+  /** Default: 10,000, if a grant says how many. */
   maxUses?: number | undefined;
-  /** By unit. A unit that is not here has no cap. */
+  /** By unit; no others then, and a grant without a budget covers no call of a tool that names its amount. Default: no caps. */
   maxBudget?: Readonly<Record<string, number>> | undefined;
 }
 
@@ -279,10 +279,26 @@ export function readBounds(
   const { unit } = budget;
   if (typeof unit !== "string" || !/^[\p{L}\p{N}_$€£¥%.-]{1,20}$/u.test(unit))
     throw badBound(`"${unit}" is not a unit`);
-  checkBound(unit, budget.max, Object.hasOwn(maxBudget, unit) ? maxBudget[unit] : undefined);
+  if (hasBudgetCap(caps) && !Object.hasOwn(maxBudget, unit))
+    throw badBound(`A budget may be in ${Object.keys(maxBudget).join(", ")}, not in ${unit}`);
+  checkBound(unit, budget.max, maxBudget[unit]);
   const max = toMicros(budget.max);
   if (max === undefined) throw badBound(`${budget.max} ${unit} is not an amount with at most six decimals`);
   return { until, maxUses, budget: { unit, max } };
+}
+
+export function hasBudgetCap({ maxBudget = {} }: GrantCaps): boolean {
+  return Object.keys(maxBudget).length > 0;
+}
+
+/** Throws if a new grant leaves out a bound that has a cap: without it, it would have more than the cap. */
+export function requireBounds({ minutes, maxUses }: Pick<GrantDraft, "minutes" | "maxUses">, caps: GrantCaps): void {
+  if (minutes === undefined && caps.maxMinutes !== undefined) throw noBound("minutes", caps.maxMinutes);
+  if (maxUses === undefined && caps.maxUses !== undefined) throw noBound("uses", caps.maxUses);
+}
+
+function noBound(name: string, max: number): ToolError {
+  return badBound(`A grant must say how many ${name} it has: at most ${max}`);
 }
 
 function checkBound(name: string, value: number | undefined, max: number | undefined): void {
@@ -305,6 +321,7 @@ export function newGrant(draft: GrantDraft, caps: GrantCaps, now: number): Grant
   const { holder, rules, tools = {}, why, by, via } = draft;
   if (rules.length === 0) throw badGrant("A grant needs at least one rule");
   const counters = { used: 0, spent: 0, unknown: 0 };
+  requireBounds(draft, caps);
   const bounds = readBounds(draft, caps, now);
   return { id: newGrantId(), holder, rules: [...rules], tools, ...bounds, ...counters, why, by, via, createdAt: now };
 }

@@ -446,12 +446,21 @@ export const configSchema = z.strictObject({
         .describe("How long the result of a call is kept for a caller that repeats its id. Default: 7 days"),
       grants: z
         .strictObject({
-          maxMinutes: z.number().min(1).optional().describe("How long a grant may last. Default: 30 days"),
-          maxUses: z.number().int().min(1).optional().describe("How many calls a grant may allow. Default: 10000"),
+          maxMinutes: z
+            .number()
+            .min(1)
+            .optional()
+            .describe("How long a grant may last; then each must say it. Default: 30 days"),
+          maxUses: z
+            .number()
+            .int()
+            .min(1)
+            .optional()
+            .describe("How many calls a grant may allow; then each must say it. Default: 10000"),
           maxBudget: z
             .record(z.string(), z.number().positive())
             .optional()
-            .describe("By unit, such as EUR: how much a grant may allow. Default: no cap"),
+            .describe("By unit, such as EUR: how much a grant may allow, and in no other unit. Default: no cap"),
         })
         .optional()
         .describe("The most that a grant may have. More is refused"),

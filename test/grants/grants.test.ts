@@ -63,7 +63,7 @@ test("a grant never beats a deny, an ask rule or a mode that denies, also a late
 
 test("refuses what is no rule, and bounds beyond the caps, instead of less than was asked for", async () => {
   const { grants } = createHaft({ grants: { maxMinutes: 60, maxUses: 5, maxBudget: { EUR: 50 } } }).policy;
-  const draft = { holder: {}, rules: ["push"], why: "x" };
+  const draft = { holder: {}, rules: ["push"], why: "x", minutes: 60, maxUses: 5 };
   await expect(grants.add("Bash(", { session: "s" })).rejects.toThrow(TypeError);
   await expect(grants.give({ ...draft, rules: [] })).rejects.toThrow("at least one rule");
   await expect(grants.give({ ...draft, minutes: 61 })).rejects.toThrow(
@@ -76,9 +76,23 @@ test("refuses what is no rule, and bounds beyond the caps, instead of less than 
     await expect(grants.give({ ...draft, minutes })).rejects.toThrow("minutes is no bound");
   for (const unit of ["", "__proto__ x", "E\nR"])
     await expect(grants.give({ ...draft, budget: { unit, max: 1 } })).rejects.toThrow("unit");
-  const given = await grants.give({ ...draft, maxUses: 5 });
+  await expect(grants.give({ ...draft, budget: { unit: "eur", max: 1 } })).rejects.toThrow("may be in EUR, not in eur");
+  // Without a bound it would have more than the cap.
+  await expect(grants.give({ ...draft, minutes: undefined })).rejects.toThrow("how many minutes it has: at most 60");
+  await expect(grants.give({ ...draft, maxUses: undefined })).rejects.toThrow("how many uses it has: at most 5");
+  const given = await grants.give(draft);
   await expect(grants.extend(given.id, { maxUses: 6 })).rejects.toThrow("at most 5");
   expect(await grants.list()).toHaveLength(1);
+});
+
+test("where sums are capped, a grant without a budget covers no call that names an amount, and a session's yes has all caps", async () => {
+  const { call, give, haft } = openBank({ grants: { maxUses: 1, maxBudget: { EUR: 10 } } });
+  haft.register(push);
+  await give({ rules: ["pay"], maxUses: 1 });
+  expect(await call(1)).toMatchObject({ status: "pending" });
+  await give({ rules: ["pay"], maxUses: 1, budget: { unit: "EUR", max: 10 } });
+  expect(await call(1)).toMatchObject({ status: "completed" });
+  expect(await haft.policy.grants.add("push", { session: "s" })).toMatchObject({ maxUses: 1 });
 });
 
 /** A tool that pays, and counts what it paid. */

@@ -220,8 +220,11 @@ const ROUNDS: readonly Readonly<Record<string, Probe>>[] = [
     ],
     "approvals.replayMs": [80_000, read("approvals.replayMs")],
     "approvals.grants.maxMinutes": [90, () => refusesGrant({ minutes: 100 })],
-    "approvals.grants.maxUses": [3, () => refusesGrant({ maxUses: 4 })],
-    "approvals.grants.maxBudget": [{ EUR: 50 }, () => refusesGrant({ budget: { unit: "EUR", max: 51 } })],
+    "approvals.grants.maxUses": [3, () => refusesGrant({ minutes: 60, maxUses: 4 })],
+    "approvals.grants.maxBudget": [
+      { EUR: 50 },
+      () => refusesGrant({ minutes: 60, maxUses: 3, budget: { unit: "EUR", max: 51 } }),
+    ],
     "provenance.mode": ["strict", () => started.host.haft.policy.provenance.settings.mode === "strict"],
     "provenance.tools": [
       { plain: { labels: ["untrusted_input"] } },

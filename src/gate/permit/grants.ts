@@ -12,12 +12,14 @@ import {
   type GrantRows,
   type GrantState,
   grantStateOf,
+  hasBudgetCap,
   isHolder,
   isOver,
   MAX_OPEN_GRANTS,
   newGrant,
   readBounds,
   refusalOfCharge,
+  requireBounds,
 } from "../../calls/grants.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Caller, Verdict } from "../../core/call.ts";
@@ -87,15 +89,16 @@ export class Grants {
   check({ rules, ...bounds }: Pick<GrantDraft, "rules"> & GrantBounds): void {
     const { clock, caps } = this.#options;
     for (const rule of rules) new RuleSet().add(rule, "allow", GRANT);
+    requireBounds(bounds, caps?.() ?? {});
     readBounds(bounds, caps?.() ?? {}, clock.now());
   }
 
   /** The caller's session may use these rules from now on. */
   add(rules: string | readonly string[], to: Partial<Caller>, more: Partial<GrantDraft> = {}): Promise<Grant> {
-    const { caps } = this.#options;
-    const minutes = Math.min(SESSION_MINUTES, caps?.().maxMinutes ?? SESSION_MINUTES);
+    const { maxMinutes = SESSION_MINUTES, maxUses } = this.#options.caps?.() ?? {};
+    const minutes = Math.min(SESSION_MINUTES, maxMinutes);
     const holder = this.holderOf(to, "session");
-    return this.give({ holder, rules: [rules].flat(), why: "this session", minutes, ...more });
+    return this.give({ holder, rules: [rules].flat(), why: "this session", minutes, maxUses, ...more });
   }
 
   /** Whom a grant covers that is given to a caller: in this session only, or wherever the person and the agent meet again. */
@@ -195,8 +198,10 @@ export class Grants {
 
   /** Grants that may cover calls of the tool by this caller, the newest first. */
   openFor(tool: AnyTool, caller: Partial<Caller>): MaybePromise<Grant[]> {
-    const { rows, calls } = this.#options;
+    const { rows, calls, caps } = this.#options;
+    const needsBudget = tool.amount !== undefined && hasBudgetCap(caps?.() ?? {});
     const isFor = (grant: Grant): boolean => {
+      if (needsBudget && !grant.budget) return false;
       if (!isHolder(grant, caller, calls.processId)) return false;
       if (this.#isOver(grant)) {
         void this.#seen(grant);
