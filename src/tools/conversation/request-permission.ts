@@ -40,6 +40,22 @@ const YES = "Yes";
 const Line = (max: number) =>
   z.string().trim().min(1).max(max).refine(isOneLine, "has a line break; write it in one line");
 
+/** What an answer may be in, beside the unit of the budget. */
+const MINUTES = /^(?:m|min|mins|minutes?|分钟?)$/i;
+const HOURS = /^(?:h|hrs?|hours?|小时)$/i;
+const CALLS = /^(?:calls?|uses?|times?|x|次)$/i;
+const OTHER_TIMES = /^(?:s|secs?|seconds?|秒|d|days?|天|weeks?|months?|years?)$/i;
+
+/** In the answer `5 calls`, a unit with this name would be another bound than the person means. */
+const Unit = z
+  .string()
+  .min(1)
+  .max(20)
+  .refine(
+    (unit) => ![MINUTES, HOURS, CALLS, OTHER_TIMES].some((word) => word.test(unit.normalize("NFKC"))),
+    "is a word for time or calls, not a unit of a budget",
+  );
+
 const Parameters = z.object({
   purpose: Line(300).describe("What it is for, as you would say it to the person"),
   tools: z
@@ -50,7 +66,7 @@ const Parameters = z.object({
   minutes: z.number().positive().describe("How long you need it"),
   max_uses: z.number().int().positive().optional().describe("How many calls. Default: any number within the time"),
   budget: z
-    .object({ amount: z.number().positive(), unit: z.string().min(1).max(20).describe("As the tool names it: EUR") })
+    .object({ amount: z.number().positive(), unit: Unit.describe("As the tool names it: EUR") })
     .optional()
     .describe("How much in all, of tools that have an amount"),
 });
@@ -113,7 +129,8 @@ export function createRequestPermissionTool({ describe, give, isUnattended = fal
     return [
       {
         header: "Permission",
-        question: `${sentence} The agent says what for: "${purpose}"`,
+        // Escaped: it may not end its own quotation and go on as if it were the question.
+        question: `${sentence}\nThe agent says what for: ${JSON.stringify(purpose)}`,
         options: [
           { label: YES, description: `${showBounds(bounds)}. Or write other bounds: 10 min, 5 calls` },
           { label: NO, description: "Each call asks as before" },
@@ -145,9 +162,9 @@ function readBounds(written: string, asked: PermissionBounds): PermissionBounds 
     const [, number = "", word = ""] = /^\s*(\d+(?:\.\d+)?)\s*([^\s\d]\S*)\s*$/.exec(part) ?? [];
     if (number === "") return undefined;
     const value = Number(number);
-    if (/^(?:m|min|minutes?|分钟?)$/i.test(word)) bounds.minutes = value;
-    else if (/^(?:h|hours?|小时)$/i.test(word)) bounds.minutes = value * 60;
-    else if (/^(?:calls?|uses?|times?|x|次)$/i.test(word)) bounds.maxUses = value;
+    if (MINUTES.test(word)) bounds.minutes = value;
+    else if (HOURS.test(word)) bounds.minutes = value * 60;
+    else if (CALLS.test(word)) bounds.maxUses = value;
     else if (word === asked.budget?.unit) bounds.budget = { max: value, unit: word };
     else return undefined;
   }
@@ -158,7 +175,7 @@ export function showBounds({ minutes, maxUses, budget }: PermissionBounds): stri
   const parts = [
     `${minutes} min`,
     maxUses === undefined ? undefined : `${maxUses} calls`,
-    budget && `${budget.max} ${budget.unit}`,
+    budget && `budget ${budget.max} ${budget.unit} in all`,
   ];
   return parts.filter((part) => part !== undefined).join(", ");
 }
