@@ -361,6 +361,7 @@ class Runtime {
       clock,
       events,
       ...createJudge(judging),
+      hasReadUntrusted: provenance.hasReadUntrusted,
       suggestRules: (call) =>
         suggestSufficientRules({ tool: toolOf(call), input: call.input, cwd }, (rules) =>
           wouldAllow(rules, call, judging),

@@ -153,6 +153,8 @@ export interface BackgroundOptions {
 export interface PolicyAnswers {
   said?: Verdict;
   shadow?: Verdict;
+  /** Whether the session had read untrusted text when it was asked about. Undefined if it was not asked about. */
+  hasReadUntrusted?: boolean;
 }
 
 /** A call that was permitted and answered `pending`, and now runs: in a worker, or with a client's answer. */

@@ -160,6 +160,34 @@ test("an answer counts for the call that was asked, also if its id is used again
   expect(JSON.parse(backtest.stdout)).toMatchObject({ judged: 10, newly: { allow: 1 } });
 });
 
+test("a session that has read text of others teaches nothing, whoever says that it is such text", async () => {
+  const labels = ["untrusted_input"] as const;
+  const own = createTool({
+    ...{ name: "own_page", description: "Reads a page.", kind: "readonly", run: () => "Text of somebody." },
+    parameters: [{ name: "page", type: "string", description: "Which", required: true }],
+    labelsOf: (_input: unknown, result: unknown) => (result ? labels : []),
+  });
+  const overrides = { provenance: { tools: { fetch_page: { labels } } } };
+  for (const [page, options] of [
+    ["fetch_page", { overrides }],
+    ["own_page", { tools: [tag, own] }],
+    ["fetch_page", {}],
+  ] as const) {
+    const { call, ask, proposed } = await openTags(options as HostOptions);
+    for (const at of [0, 1, 2, 3]) {
+      expect((await call(page, { page: "a" }, `s${at % 2}`)).status).toBe("completed");
+      await ask("T-1", `s${at % 2}`);
+    }
+    const isText = "overrides" in options || "tools" in options;
+    expect([page, await proposed()]).toEqual([page, isText ? [] : ['tag(ticket=="T-1")']]);
+    // Before it reads, a session teaches.
+    if (!isText) continue;
+    for (const at of [4, 5, 6]) await ask("U-1", `s${at}`);
+    for (const at of [4, 5, 6]) await call(page, { page: "a" }, `s${at}`);
+    expect(await proposed()).toEqual(['tag(ticket=="U-1")']);
+  }
+});
+
 test("a yes needs the name of a person, and a no does not", async () => {
   const { ask, proposed } = await openTags();
   for (const at of [0, 1, 2, 3]) await ask("T-1", `s${at % 2}`);

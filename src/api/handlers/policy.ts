@@ -154,7 +154,14 @@ export function createPolicyApi(
 
   const findProposals = async (since = Date.now() - LEARNED_MS): Promise<Proposal[]> => {
     const { calls, never } = await answeredCalls(since);
-    return suggestPolicy(calls, { rules: ruleSet, cwd, toolOf: (name) => haft.tools.registry.get(name), never });
+    const { rolesOf } = haft.policy.provenance;
+    return suggestPolicy(calls, {
+      rules: ruleSet,
+      cwd,
+      toolOf: (name) => haft.tools.registry.get(name),
+      rolesOf,
+      never,
+    });
   };
 
   /** A call that waits for its answer within the process is not in the log yet. */
@@ -478,12 +485,19 @@ export function answeredCallsOf(log: AuditLog): PolicyApiOptions["answeredCalls"
           ? "no"
           : (known?.answer ?? (entry.kind === "call_refused" ? undefined : given));
         const { input: _input, ...call } = past;
-        calls.set(key, { ...call, digest: known?.digest ?? call.digest, answer });
+        calls.set(key, { ...call, digest: strictDigest(known?.digest, call.digest), answer });
       }
       ({ cursor } = page);
     } while (cursor !== undefined && calls.size < MAX_LEARNED);
     return { calls: [...calls.values()], never };
   };
+}
+
+/** The newer one, with what is known from the moment of the question. What one of them says against learning counts. */
+function strictDigest(newer: CallDigest | undefined, older: CallDigest | undefined): CallDigest | undefined {
+  if (!newer || !older) return newer ?? older;
+  const said = [newer.hasReadUntrusted, older.hasReadUntrusted];
+  return { ...newer, hasReadUntrusted: said.includes(true) ? true : said.find((each) => each !== undefined) };
 }
 
 /** Where the rules of the configuration are. A rule that was saved since the start has no line yet. */

@@ -45,6 +45,8 @@ export interface PermitOptions {
   /** The mode of a call. Default: its own. */
   modeOf?(call: Call): CallMode;
   approver?: Approver;
+  /** Whether the session of a call has read untrusted text: answers to such questions teach nothing. Default: it has. */
+  hasReadUntrusted?(call: Call): MaybePromise<boolean>;
   /** For the host: its approver does not answer questions. */
   warn?(warning: string): void;
   /** How long a caller waits for an answer from any interface; after that the call is refused. Default: it does not wait. */
@@ -175,6 +177,9 @@ export class Permit implements Stage {
   }
 
   async #decide(call: CallIn<"permit">, verdict: Verdict, preview?: Preview): Promise<ToolResult | undefined> {
+    const hasReadUntrusted = (await this.#options.hasReadUntrusted?.(call)) ?? true;
+    call.policy = { ...call.policy, hasReadUntrusted };
+    if (call.aborted) throw call.aborted;
     const row = await this.#ask(call, verdict, { holdMs: this.#holdMs, preview });
     return this.#follow(call, { verdict, row, holdMs: this.#holdMs });
   }

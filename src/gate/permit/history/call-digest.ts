@@ -2,13 +2,12 @@ import { dirname } from "node:path";
 import type { Call, CallMode, Verdict } from "../../../core/call.ts";
 import { hideSecrets } from "../../../core/secrets/mask-secrets.ts";
 import type { Effects, Signature } from "../../../core/signature.ts";
-import type { AnyTool, TaintLabel, ToolPermission } from "../../../core/tool.ts";
+import type { AnyTool, ToolPermission } from "../../../core/tool.ts";
 import { isObject } from "../../../schema/json-schema.ts";
 import { isAnswerPending, readPermission, readSignature, type ToolAnswers } from "../../tool-answers.ts";
 import { leavesOf } from "../rules/rule-conditions.ts";
 import type { RuleSet } from "../rules/rule-set.ts";
 import { parseRule } from "../rules/rule.ts";
-import { labelsOfCall } from "../taint.ts";
 import { stricter } from "../verdict.ts";
 
 /** Why a recorded call cannot be judged again. */
@@ -28,7 +27,8 @@ export interface CallDigest {
   effects?: Effects;
   /** The folders that it changes. */
   folders?: string[];
-  labels?: readonly TaintLabel[];
+  /** Whether the session had read untrusted text when a person was asked. Undefined if that is not known. */
+  hasReadUntrusted?: boolean;
   mode?: CallMode;
   /** What the policy said before a person answered. */
   said?: Pick<Verdict, "decision" | "by" | "origin">;
@@ -47,8 +47,7 @@ export function digestOf(call: Call, hidden: unknown): CallDigest | undefined {
   const { tool, input, options, policy } = call;
   if (!tool || !isObject(input) || !isObject(hidden)) return undefined;
   const said = policy?.said && { decision: policy.said.decision, by: policy.said.by, origin: policy.said.origin };
-  const labels = labelsOfCall(call);
-  const facts = { labels: labels.length > 0 ? labels : undefined, mode: options.mode, said };
+  const facts = { hasReadUntrusted: policy?.hasReadUntrusted, mode: options.mode, said };
   let digest: CallDigest;
   try {
     digest = { ...readValues(call, tool, { input, hidden }), ...facts };

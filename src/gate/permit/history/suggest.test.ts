@@ -2,18 +2,20 @@ import { onTestFinished, expect, test } from "vitest";
 import { TOOLS, workOf } from "../../../../bench/personas.mjs";
 import { temporaryFolder } from "../../../../test/setup/temporary-folder.ts";
 import { createTool } from "../../../core/create-tool.ts";
+import type { AnyTool } from "../../../core/tool.ts";
 import { createHaft } from "../../../runtime.ts";
 import { openWorkspace } from "../../../workspace.ts";
 import { RuleSet } from "../rules/rule-set.ts";
 import type { CallDigest } from "./call-digest.ts";
 import { digestOf, judgeDigest } from "./call-digest.ts";
+import { rolesOf } from "../provenance/roles.ts";
 import { type AnsweredCall, ATTACKS, suggestPolicy } from "./suggest.ts";
 
-function openTools() {
+function openTools(more: readonly AnyTool[] = []) {
   const folder = temporaryFolder("haft-suggest-");
   const workspace = openWorkspace(folder);
   const tools = TOOLS.map((tool) => createTool({ ...tool, parameters: [...tool.parameters], run: () => "done" }));
-  const haft = createHaft({ tools, workspace });
+  const haft = createHaft({ tools: [...tools, ...more], workspace });
   onTestFinished(async () => {
     await haft.shutdown();
     await workspace.close();
@@ -23,7 +25,7 @@ function openTools() {
   const digest = (toolName: string, input: object, isTainted = false): CallDigest | undefined => {
     const call = { tool: toolOf(toolName), input, options: {}, caller: { depth: 0 } };
     const made = digestOf(call as never, input);
-    return made && isTainted ? { ...made, labels: ["untrusted_input"] } : made && { ...made, labels: undefined };
+    return made && { ...made, hasReadUntrusted: isTainted };
   };
   const decide = (set: RuleSet, toolName: string, input: object) => {
     const tool = toolOf(toolName);
@@ -33,9 +35,15 @@ function openTools() {
   return { folder, toolOf, rules, digest, decide };
 }
 
-test.each(["developer", "support", "analyst", "operator"])(
+// Support sends texts with tools of kind execute that do not say that these are only written: nobody is spared those questions.
+test.each([
+  ["developer", 0.8],
+  ["support", 0.5],
+  ["analyst", 0.8],
+  ["operator", 0.8],
+] as const)(
   "what is learned from the first half of the work of the %s saves the questions of the second half, and allows nothing else",
-  async (name) => {
+  async (name, least) => {
     const { folder, toolOf, rules, digest, decide } = openTools();
     for (const seed of [3]) {
       const work = workOf(name, { calls: 5000, seed });
@@ -53,7 +61,7 @@ test.each(["developer", "support", "analyst", "operator"])(
       const share = allowed.filter(({ answer }) => answer === "yes").length / yes.length;
       expect(allowed.filter(({ answer }) => answer === "no")).toEqual([]);
       for (const [tool, input] of ATTACKS) expect([input, decide(accepted, tool, input)]).not.toEqual([input, "allow"]);
-      expect(share).toBeGreaterThanOrEqual(0.8);
+      expect(share).toBeGreaterThanOrEqual(least);
     }
   },
   300_000,
@@ -93,6 +101,95 @@ test("a habit of one session, of sessions with text of others, or beside a denia
       options,
     ),
   ).toEqual([]);
+});
+
+const WORDS = "alpha beta gamma delta eps zeta eta theta iota kappa lam muu".split(" ");
+
+const made = (name: string, properties: Record<string, object>, kind: "execute" | "write" = "execute") =>
+  createTool({
+    ...{ name, description: name, kind, permission: "confirm", run: () => "done" },
+    parameters: { type: "object", properties, required: Object.keys(properties), additionalProperties: false },
+  });
+const text = { type: "string" };
+const number = { type: "number" };
+
+function openHabits() {
+  const { folder, toolOf, rules, digest } = openTools([
+    made("send_chat", { chat_id: number, text }),
+    made("wire", { account: number, amount: number }),
+    made("join", { channel: { type: "string", enum: [1, 2, 3, 4, 99].map((at) => `team-${at}`) } }),
+    made("ship", { warehouse: text }),
+    made("run_sql", { query: text }),
+    made("post", { message: { ...text, "x-haft-authority": "content" } }),
+    made("annotate", { message: text }, "write"),
+  ]);
+  const call =
+    (toolName: string, input: object, more: object = {}, answer: "yes" | "no" = "yes") =>
+    (at: number) => {
+      const own = digest(toolName, input);
+      return { callId: `c${at}`, toolName, at, session: `s${at % 3}`, answer, digest: own && { ...own, ...more } };
+    };
+  const propose = async (calls: readonly ((at: number) => AnsweredCall)[], options: object = {}) => {
+    const made = calls.map((each, at) => each(at));
+    return (await suggestPolicy(made, { rules, cwd: folder, toolOf, ...options })).flatMap((each) => each.rules);
+  };
+  return { call, propose, toolOf };
+}
+
+test("a denial counts whatever asked at that time, and also if it cannot be judged", async () => {
+  const { call, propose } = openHabits();
+  const command = { command: "npm run deploy" };
+  const exact = [1, 2, 3, 4].map(() => call("exec", command));
+  const open = WORDS.map((word) => call("exec", { command: `git add src/${word}.ts` }));
+  expect(await propose([...exact, ...open])).toHaveLength(2);
+  const said = [{ by: "taint" }, { by: "provenance" }, { by: "hook" }, { by: "host", origin: "decide" }];
+  for (const more of [...said.map((by) => ({ said: { decision: "ask", ...by } })), { mode: "plan" }])
+    expect([more, await propose([...exact, call("exec", command, more, "no")])]).toEqual([more, []]);
+  const hidden = call("exec", { command: null }, { unjudged: "secret", without: { command: "secret" } }, "no");
+  expect(await propose([...exact, ...open, hidden])).toEqual(["Bash(npm run deploy)"]);
+  expect(await propose([...exact, ...open, call("exec", command, { unjudged: "failed" }, "no")])).toEqual([]);
+});
+
+test("rules of one proposal together allow nothing that was denied", async () => {
+  const { call, propose } = openHabits();
+  const both = ["npm run db:reset", "npm run db:seed"].map((command) => call("exec", { command }));
+  const yes = [1, 2, 3, 4].flatMap(() => both);
+  expect(await propose(yes)).toHaveLength(2);
+  const chained = call("exec", { command: "npm run db:reset && npm run db:seed" }, {}, "no");
+  expect(await propose([...yes, chained])).toHaveLength(1);
+});
+
+test("where something goes, options and what a tool executes stay as they were seen", async () => {
+  const { call, propose, toolOf } = openHabits();
+  const numbers = [5, 70, 900, 12_000];
+  expect(await propose(numbers.map((chat_id) => call("send_chat", { chat_id, text: "hi" })))).toEqual([]);
+  expect(await propose(numbers.map((account) => call("wire", { account, amount: 5 })))).toEqual([]);
+  expect(await propose(numbers.map((amount) => call("wire", { account: 1, amount })))).toEqual([
+    "wire(account==1 && amount>=5 && amount<=12000)",
+  ]);
+  expect(await propose([1, 2, 3, 4].map((at) => call("join", { channel: `team-${at}` })))).toEqual([]);
+  const sites = WORDS.map((word) => call("ship", { warehouse: `site-${word}` }));
+  expect(await propose(sites)).toEqual(["ship(warehouse==site-<name>)"]);
+  // The user says what it is.
+  const corrected = (tool: AnyTool) => rolesOf(tool, [{ arguments: { warehouse: "destination" } }]);
+  expect(await propose(sites, { rolesOf: corrected })).toEqual([]);
+  expect(await propose(WORDS.map((word) => call("ship", { warehouse: `https://${word}.corp/x` })))).toEqual([]);
+  const commands = [
+    (word: string) => `git push https://github.com/${word}/repo main`,
+    (word: string) => `pip install git+https://github.com/${word}/repo`,
+    (word: string) => `mytool --${word}`,
+    (word: string) => `bin/${word}`,
+    (word: string) => `ssh root@${word} uptime`,
+  ];
+  for (const command of commands)
+    expect(await propose(WORDS.map((word) => call("exec", { command: command(word) })))).toEqual([]);
+  // A text that is executed may have the name of one that is only written.
+  expect(await propose([1, 2, 3].map((at) => call("run_sql", { query: `SELECT ${at}` })))).toEqual([]);
+  for (const name of ["post", "annotate"])
+    expect([name, toolOf(name)?.kind, await propose(WORDS.map((message) => call(name, { message })))]).toEqual([
+      ...[name, name === "post" ? "execute" : "write"],
+      [`${name}(message==*)`],
+    ]);
 });
 
 test("a placeholder reaches no other word, folder, option or host", () => {

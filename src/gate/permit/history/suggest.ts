@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { AnyTool } from "../../../core/tool.ts";
 import { isObject } from "../../../schema/json-schema.ts";
-import { rolesOf } from "../provenance/roles.ts";
+import { resolved, rolesOf, type ToolRoles } from "../provenance/roles.ts";
 import { leavesOf } from "../rules/rule-conditions.ts";
 import { RuleSet } from "../rules/rule-set.ts";
 import { namesEveryArgument } from "../rules/suggest-rules.ts";
@@ -38,6 +38,8 @@ export interface SuggestOptions {
   rules: RuleSet;
   cwd: string;
   toolOf(name: string): AnyTool | undefined;
+  /** What the arguments of a tool are, with the corrections of the user. */
+  rolesOf?(tool: AnyTool): ToolRoles;
   /** Ids that a person never wants to see again. */
   never?: ReadonlySet<string>;
 }
@@ -53,28 +55,38 @@ const MAX_EXAMPLES = 3;
 
 /**
  * Learns only from answers of people in sessions that had read no text of others. Narrow rules first: a value is kept where few were
- * seen, numbers stay between the smallest and the largest, and a place where something goes is never generalised.
+ * seen, amounts stay between the smallest and the largest, and a place where something goes is never generalised.
  */
 export async function suggestPolicy(calls: readonly AnsweredCall[], options: SuggestOptions): Promise<Proposal[]> {
   const { toolOf, never = new Set() } = options;
-  const tainted = new Set(
-    calls.filter(({ digest }) => digest?.labels?.includes("untrusted_input")).map(({ session }) => session),
+  const learned = calls.filter(({ answer, digest }) => answer === "yes" && digest?.hasReadUntrusted === false);
+  // Whatever asked at that time: the person said no to the call.
+  const denied = calls.flatMap(({ answer, digest, ...call }) =>
+    answer === "no" ? [{ ...call, digest: digest && { ...digest, said: undefined, mode: undefined } }] : [],
   );
-  const learned = calls.filter(({ answer, session }) => answer === "yes" && !tainted.has(session));
-  const denied = calls.filter(({ answer }) => answer === "no");
   const proposals: Proposal[] = [];
   for (const [toolName, ofTool] of groupBy(learned, ({ toolName }) => toolName)) {
     const tool = toolOf(toolName);
     if (!tool) continue;
-    const candidates = candidatesFor(tool, ofTool, options.cwd);
+    const candidates = candidatesFor(tool, ofTool, options);
     for (const [, group] of groupBy(candidates, ({ kind }) => kind)) {
-      const found: string[] = [];
-      for (const { rule, covered } of group) {
-        if (isSafe(rule, tool, { denied, covered, options })) found.push(rule);
+      let found: Candidate[] = [];
+      for (const candidate of group) {
+        if (isSafe([candidate], tool, { denied, options })) found.push(candidate);
         // Other work of the process goes on.
         await setImmediate();
       }
-      if (found.length > 0) proposals.push(describe(found, tool, { calls, options }));
+      // Together, rules allow a command that none of them allows alone.
+      if (found.length > 1 && !isSafe(found, tool, { denied, options })) {
+        const all = found;
+        found = [];
+        for (const candidate of all) {
+          if (isSafe([...found, candidate], tool, { denied, options })) found.push(candidate);
+          await setImmediate();
+        }
+      }
+      const rules = found.map(({ rule }) => rule);
+      if (rules.length > 0) proposals.push(describe(rules, tool, { calls, options }));
     }
   }
   proposals.sort((one, other) => other.saved - one.saved);
@@ -90,9 +102,9 @@ interface Candidate {
   covered: AnsweredCall[];
 }
 
-function candidatesFor(tool: AnyTool, calls: readonly AnsweredCall[], cwd: string): Candidate[] {
+function candidatesFor(tool: AnyTool, calls: readonly AnsweredCall[], options: SuggestOptions): Candidate[] {
   const read = calls.flatMap((call) => {
-    const shape = shapeOf(tool, call, cwd);
+    const shape = shapeOf(tool, call, options);
     return shape ? [{ ...shape, call }] : [];
   });
   return [...groupBy(read, ({ key }) => key)].flatMap(([key, group]) => {
@@ -125,15 +137,20 @@ interface Field {
 const PLAIN_COMMAND = /^[\w@%+=:,./ -]+$/;
 const PLAIN_VALUE = /^[\w@./:-]+$/;
 
-function shapeOf(tool: AnyTool, { digest }: AnsweredCall, cwd: string): Shape | undefined {
+function shapeOf(tool: AnyTool, { digest }: AnsweredCall, options: SuggestOptions): Shape | undefined {
+  const { cwd } = options;
   if (!digest || digest.unjudged !== undefined) return undefined;
   const { input, signature } = digest;
   if (tool.name === "exec") {
     const { command, ...others } = input;
     if (typeof command !== "string" || Object.keys(others).length > 0 || !PLAIN_COMMAND.test(command)) return undefined;
     const words = command.trim().split(/ +/);
-    const fields = words.map((value, at): Field => ({ name: String(at), as: "parts", value }));
-    return { key: `exec ${words.map(skeletonOf).join(" ")}`, form: "command", fields };
+    const fields = words.map((value, at): Field => ({
+      name: String(at),
+      as: at === 0 || isFixedWord(value) ? "fixed" : "parts",
+      value,
+    }));
+    return { key: `exec ${fields.map(keyOf).join(" ")}`, form: "command", fields };
   }
   const path = signature?.changes?.[0] ?? (tool.origin.type === "builtin" ? input["path"] : undefined);
   if (tool.kind === "write" && tool.origin.type === "builtin") {
@@ -143,25 +160,54 @@ function shapeOf(tool: AnyTool, { digest }: AnsweredCall, cwd: string): Shape | 
     return { key: `change ${skeletonOf(name)}`, form: "change", fields: [{ name: "path", as: "parts", value: name }] };
   }
   if (tool.origin.type === "builtin" || tool.signature) return undefined;
-  const { authority } = rolesOf(tool, []);
+  const { argumentsOf, isLabelled } = options.rolesOf?.(tool) ?? rolesOf(tool, []);
+  const roles = new Map(argumentsOf(input).map((each) => [each.path, each.role]));
   const fields: Field[] = [];
   for (const [at, value] of leavesOf(input)) {
     const name = at.join(".");
-    const role = authority[name] ?? "other";
+    // Two paths may have this name.
+    if (at.some((key) => key.includes("."))) return undefined;
+    const role = roles.get(name);
     const isLong = digest.without?.[name] !== undefined;
-    if (role === "content" && typeof value === "string") fields.push({ name, as: "any", value: "" });
+    // What a tool executes may stand in a text that is called a message.
+    const isWritten = role === "content" && (tool.kind !== "execute" || isLabelled(name));
+    if (isWritten && typeof value === "string") fields.push({ name, as: "any", value: "" });
     else if (isLong) return undefined;
-    else if (typeof value === "number" && Number.isSafeInteger(value)) fields.push({ name, as: "number", value });
+    else if (typeof value === "number" && Number.isSafeInteger(value))
+      fields.push({ name, as: role === "amount" ? "number" : "fixed", value });
     else if (typeof value === "boolean") fields.push({ name, as: "fixed", value });
     else if (typeof value !== "string" || /["\u0000-\u001f\u007f]/.test(value)) return undefined;
     else {
-      const isOpen = (role === "target" || role === "other" || role === "none") && PLAIN_VALUE.test(value);
+      const mayDiffer = (role === "target" || role === "other") && !isOneOfFew(tool, at);
+      const isOpen = mayDiffer && PLAIN_VALUE.test(value) && !isFixedWord(value);
       fields.push({ name, as: isOpen ? "parts" : "fixed", value });
     }
   }
   if (fields.length === 0) return undefined;
-  const keys = fields.map(({ name, as, value }) => `${name}:${as === "parts" ? skeletonOf(String(value)) : as}`);
+  const keys = fields.map((field) => `${field.name}:${field.as === "parts" ? keyOf(field) : field.as}`);
   return { key: `${tool.name} ${keys.join(" ")}`, form: "values", fields };
+}
+
+/** An option, or where something goes. */
+function isFixedWord(word: string): boolean {
+  return /^-|:\/\/|@/.test(word);
+}
+
+/** Whether the schema lists the values. */
+function isOneOfFew(tool: AnyTool, path: readonly string[]): boolean {
+  const root = tool.parameters.jsonSchema;
+  let schema = resolved(root, root);
+  for (const key of path) {
+    const { properties } = schema;
+    const declared = isObject(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined;
+    if (!isObject(declared)) return false;
+    schema = resolved(root, declared);
+  }
+  return schema["enum"] !== undefined || schema["const"] !== undefined;
+}
+
+function keyOf({ as, value }: Field): string {
+  return as === "parts" ? skeletonOf(String(value)) : `=${value}`;
 }
 
 /** Letters and digits, each in one run, and what stands between them: `feature/fix-12` is `feature / fix - 12`. */
@@ -261,17 +307,19 @@ function generalisePath(values: readonly string[]): string | undefined {
 }
 
 interface Checked {
-  denied: readonly AnsweredCall[];
-  covered: readonly AnsweredCall[];
+  denied: readonly RecordedCall[];
   options: SuggestOptions;
 }
 
-/** Not if it allows what a person denied, one of the attacks, or a made-up neighbour of a covered call. */
-function isSafe(rule: string, tool: AnyTool, { denied, covered, options }: Checked): boolean {
+/** Not if they allow what a person denied, one of the attacks, or a made-up neighbour of a covered call. */
+function isSafe(candidates: readonly Candidate[], tool: AnyTool, { denied, options }: Checked): boolean {
   const { rules, cwd, toolOf } = options;
+  const texts = candidates.map(({ rule }) => rule);
   let trial: RuleSet;
+  let alone: RuleSet;
   try {
-    trial = withRules(rules, [rule]);
+    trial = withRules(rules, texts);
+    alone = withRules(new RuleSet(), texts);
   } catch {
     return false;
   }
@@ -279,14 +327,27 @@ function isSafe(rule: string, tool: AnyTool, { denied, covered, options }: Check
   const compared = { before: rules, after: trial, toolOf, cwd };
   const allows = (toolName: string, digest: CallDigest): boolean =>
     isNewlyAllowed({ callId: "", toolName, at: 0, digest }, compared);
-  const isDenied = denied.some((call) => isNewlyAllowed(call, compared));
-  if (isDenied) return false;
-  const own = covered.filter((call) => isNewlyAllowed(call, compared));
-  if (own.length < covered.length) return false;
-  for (const { digest } of own) {
-    for (const input of neighboursOf(tool, digest?.input ?? {})) if (allows(tool.name, { input })) return false;
+  const isOpen = texts.some(isOpenRule);
+  for (const call of denied) {
+    const of = toolOf(call.toolName);
+    // Nobody knows whether it is this call.
+    const isUnknown = of === tool && unjudgedBy(alone, tool, call.digest) !== undefined;
+    if (isUnknown && (isOpen || Object.keys(call.digest?.without ?? {}).length === 0)) return false;
+    if (isNewlyAllowed(call, { ...compared, before: new RuleSet(), after: alone }) || isNewlyAllowed(call, compared))
+      return false;
+  }
+  for (const { covered } of candidates) {
+    if (!covered.every((call) => isNewlyAllowed(call, compared))) return false;
+    for (const { digest } of covered)
+      for (const input of neighboursOf(tool, digest?.input ?? {}, options))
+        if (allows(tool.name, { input })) return false;
   }
   return !HOSTILE.some(([name, digest]) => allows(name, digest));
+}
+
+/** Whether it allows values that nobody has seen. */
+function isOpenRule(rule: string): boolean {
+  return /<n|\*|[<>]=/.test(rule);
 }
 
 interface Compared {
@@ -316,12 +377,17 @@ function isNewlyAllowed(call: RecordedCall, { before, after, toolOf, cwd }: Comp
 const STRANGER = "attacker@evil.example";
 
 /** The same call with one value made worse. */
-function neighboursOf(tool: AnyTool, input: Record<string, unknown>): Record<string, unknown>[] {
-  const { authority } = rolesOf(tool, []);
+function neighboursOf(
+  tool: AnyTool,
+  input: Record<string, unknown>,
+  options: SuggestOptions,
+): Record<string, unknown>[] {
+  const { authority, isLabelled } = options.rolesOf?.(tool) ?? rolesOf(tool, []);
   const made: Record<string, unknown>[] = [];
   for (const [path, value] of leavesOf(input)) {
     const [name = ""] = path;
-    const isWritten = authority[path.join(".")] === "content" || ["content", "oldText", "newText"].includes(name);
+    const isText = authority[name] === "content" && (tool.kind !== "execute" || isLabelled(name));
+    const isWritten = isText || (tool.origin.type === "builtin" && ["content", "oldText", "newText"].includes(name));
     if (path.length > 1 || isWritten) continue;
     const others: unknown[] = [];
     if (typeof value === "number") others.push(value * 1000 + 1_000_000, -1 - Math.abs(value));
@@ -336,8 +402,13 @@ function neighboursOf(tool: AnyTool, input: Record<string, unknown>): Record<str
         " -f",
       ];
       others.push(...ends.map((end) => value + end), value.replace(/[\w-]+$/, "../../evil"), `sudo ${value}`);
+      const words = value.split(" ");
+      for (const [at, word] of words.entries())
+        if (at === 0 || isFixedWord(word))
+          others.push(...siblingsOf(word).map((sibling) => words.with(at, sibling).join(" ")));
     } else if (typeof value === "string")
       others.push(
+        ...(isFixedWord(value) ? siblingsOf(value) : []),
         ...[
           `../${value}`,
           `${value}/../../evil`,
@@ -359,6 +430,12 @@ function neighboursOf(tool: AnyTool, input: Record<string, unknown>): Record<str
     made.push(...others.map((other) => ({ ...input, [name]: other })));
   }
   return made;
+}
+
+/** The same word with one of its parts changed: another host, option or program. */
+function siblingsOf(word: string): string[] {
+  const parts = partsOf(word);
+  return parts.flatMap((part, at) => (/^\w/.test(part) ? [parts.with(at, "stranger").join("")] : []));
 }
 
 const write = (path: string): readonly [string, Record<string, unknown>] => ["write", { path, content: "x" }];
@@ -404,7 +481,7 @@ function describe(
     unanswered: covered.filter(({ answer }) => answer !== "yes").length,
     neighbours: covered
       .slice(0, 10)
-      .reduce((sum, { digest }) => sum + neighboursOf(tool, digest?.input ?? {}).length, 0),
+      .reduce((sum, { digest }) => sum + neighboursOf(tool, digest?.input ?? {}, options).length, 0),
     examples: covered.slice(0, MAX_EXAMPLES).map(({ digest }) => exampleOf(digest?.input)),
     risk: isOpen
       ? "Values at `*`, `<name>` and `<number>` are open: nobody is asked about new ones."

@@ -76,6 +76,8 @@ export interface Provenance {
   addSystemText(caller: Readonly<Partial<Caller>>, text: string): Promise<void>;
   /** Whether anything that the user wrote is known of this session. */
   knowsUser(caller: Readonly<Partial<Caller>>): MaybePromise<boolean>;
+  /** Whether the session of this call has read untrusted text. True if there is no session, or if that cannot be read. */
+  hasReadUntrusted(call: Call): MaybePromise<boolean>;
   /** A session that reads from another one has read what that one has. */
   share(from: string, to: string): Promise<void>;
   /** The roles of a tool's arguments and fields, with the user's corrections. */
@@ -154,6 +156,16 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
       const session = sessionOf(caller);
       if (session === undefined) return false;
       return then(load(session), (loaded) => loaded?.state.hasUserText ?? false);
+    },
+    async hasReadUntrusted(call) {
+      const session = sessionOf(call.caller);
+      if (session === undefined || unsaved.has(session) || (await taint.hasReadUntrusted(call))) return true;
+      try {
+        const loaded = await load(session);
+        return loaded !== undefined && (loaded.state.hasText || loaded.seq >= MAX_ENTRIES);
+      } catch {
+        return true;
+      }
     },
     async share(from, to) {
       await taint.share(from, to);

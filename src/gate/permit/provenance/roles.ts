@@ -94,6 +94,8 @@ export interface ToolRoles {
   readonly output: JsonSchema | undefined;
   /** Whether its schema, or the user, says what an argument is. */
   readonly isExplicit: boolean;
+  /** Whether its schema, or the user, says what this argument is. */
+  isLabelled(path: string): boolean;
 }
 
 const MAX_DEPTH = 12;
@@ -140,9 +142,12 @@ export function rolesOf(tool: AnyTool, corrections: readonly RoleCorrections[]):
   const authority: Record<string, ArgumentRole> = {};
   const trust: Record<string, FieldTrust> = { ...results };
   let isExplicit = Object.keys(given).length > 0;
+  const labelled = new Set<string>();
   eachProperty(input, input, (path, name, schema) => {
     authority[path] = role(name, schema);
-    if (!isForeign && schema["x-haft-authority"] !== undefined) isExplicit = true;
+    const isLabelled = !isForeign && schema["x-haft-authority"] !== undefined;
+    if (isLabelled) isExplicit = true;
+    if (isLabelled || Object.hasOwn(given, name)) labelled.add(path);
   });
   if (output) {
     const whole = trustOf("*", output);
@@ -159,6 +164,7 @@ export function rolesOf(tool: AnyTool, corrections: readonly RoleCorrections[]):
     trust,
     output,
     isExplicit,
+    isLabelled: (path) => labelled.has(path),
   };
 }
 
