@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type HaftHost, openHaft } from "haft/host";
 import { AgentCalls } from "../../src/capabilities/agent-calls.ts";
+import { hookFileOf } from "../../src/cli/hook-setup.ts";
 import { AGENT_NAMES, type AgentName, denyAnswer } from "../../src/models/hook-protocols.ts";
 import { canConfine } from "../setup/confinement.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
@@ -259,3 +260,13 @@ test.each(["@/etc/passwd", "@src/x", "a\u00a0b", "\u3000/etc/passwd"])(
     }
   },
 );
+
+test.each(AGENT_NAMES)("no mode lets an agent change the file with the hook of %s unasked", async (agent) => {
+  for (const scope of ["project", "user"] as const) {
+    const path = hookFileOf({ agent, scope, folder, env: { HOME: folder } });
+    for (const mode of ["acceptEdits", "bypassPermissions"] as const)
+      expect((await host.haft.policy.explain("write", { path, content: "" }, { mode })).verdict.decision, path).toBe(
+        "ask",
+      );
+  }
+});

@@ -39,6 +39,8 @@ export const EXECUTED_NAMES: readonly ExecutedName[] = [
   ...refused("ripgrep takes options from it, also programs", ".ripgreprc"),
   ...refused(EDITOR, ".vscode", ".idea"),
   ...refused(AGENT, ".mcp.json", ".claude", ".cursor", ".codex", ".gemini", "haft.config.*", "haft.lock"),
+  ...refused(AGENT, ".opencode/plugins", ".config/opencode/plugins", ".pi/extensions", ".pi/agent/extensions"),
+  ...refused(AGENT, ".github/hooks", ".copilot/hooks"),
   ...refused("package managers execute it", ".yarnrc.yml", ".pnpmfile.cjs"),
   ...asked(GIT, ".gitattributes"),
   ...asked("git runs the commands in it when the rebase continues", ".git/{rebase-merge,rebase-apply,sequencer}"),
