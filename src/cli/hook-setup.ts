@@ -1,7 +1,18 @@
 /** Puts `haft hook` into the configuration of an agent, and finds out whether it is there, as it was written, and denies. */
 import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import process from "node:process";
@@ -284,11 +295,21 @@ function isOurs(agent: AgentName, entry: unknown): boolean {
   return new RegExp(`(?:haft|\\.[cm]?[jt]s)'? hook ${agent} --limit `).test(JSON.stringify(entry) ?? "");
 }
 
+/** Haft's part of an entry, and the rest of it. In some agents an entry is a group of hooks. */
+function divide(agent: AgentName, entry: unknown): { ours?: unknown; others?: unknown } {
+  const group = isObject(entry) && Array.isArray(entry["hooks"]) ? (entry as Fields & { hooks: unknown[] }) : undefined;
+  if (!group) return isOurs(agent, entry) ? { ours: entry } : { others: entry };
+  const ours = group.hooks.filter((hook) => isOurs(agent, hook));
+  if (ours.length === 0) return { others: entry };
+  const others = group.hooks.filter((hook) => !isOurs(agent, hook));
+  return { ours: { ...group, hooks: ours }, ...(others.length > 0 && { others: { ...group, hooks: others } }) };
+}
+
 /** Haft's entries, by event. */
 function oursIn(agent: AgentName, document: Fields): Record<string, unknown[]> {
   const hooks = Object.entries((document["hooks"] ?? {}) as Fields).map(([event, list]): [string, unknown[]] => [
     event,
-    Array.isArray(list) ? list.filter((entry) => isOurs(agent, entry)) : [],
+    Array.isArray(list) ? list.flatMap((entry) => divide(agent, entry).ours ?? []) : [],
   ]);
   return Object.fromEntries(hooks.filter(([, list]) => list.length > 0));
 }
@@ -296,7 +317,7 @@ function oursIn(agent: AgentName, document: Fields): Record<string, unknown[]> {
 function withoutOurs(agent: AgentName, document: Fields): Fields {
   const hooks = Object.entries((document["hooks"] ?? {}) as Fields).flatMap(([event, list]): [string, unknown][] => {
     if (!Array.isArray(list)) return [[event, list]];
-    const kept = list.filter((entry) => !isOurs(agent, entry));
+    const kept = list.flatMap((entry) => divide(agent, entry).others ?? []);
     return kept.length === 0 && list.length > 0 ? [] : [[event, kept]];
   });
   const { hooks: _hooks, ...rest } = document;
@@ -304,6 +325,12 @@ function withoutOurs(agent: AgentName, document: Fields): Fields {
 }
 
 function written(document: Fields, before: string): string {
+  if (/\d{16}/.test(before.replaceAll(/"(?:[^"\\]|\\.)*"/g, "")))
+    throw new CommandError("The file has a number with so many digits that writing the file would change it.", {
+      exitCode: EXIT.failed,
+      code: "conflict",
+      next: "Put the number in quotes, or add the hook by hand.",
+    });
   const indent = /^\{\r?\n([ \t]+)/.exec(before)?.[1] ?? "  ";
   return `${JSON.stringify(document, undefined, indent)}\n`;
 }
@@ -353,11 +380,16 @@ export function writeChange({ file, before, after }: FileChange): void {
       exitCode: EXIT.failed,
       code: "conflict",
     });
-  if (after === "") return rmSync(file, { force: true });
-  mkdirSync(dirname(file), { recursive: true });
-  const fresh = `${file}.${randomBytes(4).toString("hex")}.new`;
-  writeFileSync(fresh, after, { flag: "wx" });
-  renameSync(fresh, file);
+  // A link stays one, and the mode of the file stays.
+  const exists = lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+  const target = exists ? realpathSync(file) : file;
+  if (after === "") return [target, file].forEach((each) => rmSync(each, { force: true }));
+  mkdirSync(dirname(target), { recursive: true });
+  const fresh = `${target}.${randomBytes(4).toString("hex")}.new`;
+  const mode = exists ? statSync(target).mode & 0o777 : undefined;
+  writeFileSync(fresh, after, { flag: "wx", mode });
+  if (mode !== undefined) chmodSync(fresh, mode);
+  renameSync(fresh, target);
 }
 
 function recordFile(env: Environment): string {
@@ -380,10 +412,18 @@ export function recordHook(env: Environment, file: string, hook?: Omit<Installed
   renameSync(`${record}.new`, record);
 }
 
-export type HookState = "installed" | "changed" | "missing";
+export type HookState = "installed" | "changed" | "missing" | "disabled";
+
+/** The same file says that the agent calls no hooks. */
+function isDisabled(agent: AgentName, text: string): boolean {
+  if (isPlugin(agent)) return false;
+  const { disableAllHooks, hooksConfig } = parseFile("The file", text);
+  return disableAllHooks === true || (isObject(hooksConfig) && hooksConfig["enabled"] === false);
+}
 
 export function stateOf({ agent, file, hash }: InstalledHook): HookState {
   const text = readText(file);
+  if (text !== undefined && isDisabled(agent, text)) return "disabled";
   const now = text === undefined ? undefined : hashOf(agent, text);
   return now === undefined ? "missing" : now === hash ? "installed" : "changed";
 }
@@ -405,6 +445,7 @@ export async function proveHook(
   const text = readText(file);
   if (text === undefined) return `${file} is not there.`;
   if (hashOf(agent, text) !== hash) return "It is not what Haft wrote, so it was not started.";
+  if (isDisabled(agent, text)) return `${file} turns all hooks off, so the agent does not call it.`;
   const cwd = existsSync(folder) ? folder : process.cwd();
   if (isPlugin(agent)) {
     const source = `data:text/javascript;base64,${Buffer.from(text).toString("base64")}`;

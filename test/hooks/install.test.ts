@@ -1,5 +1,5 @@
 // Installing hooks: what is in the file stays, and the hook that is written is started and denies.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
@@ -134,3 +134,34 @@ test("only what a person typed is sent as the words of the user", { timeout: 120
     .map((line) => (JSON.parse(line) as { prompt: string }).prompt);
   expect(prompts).toEqual(["typed", "interactive"]);
 });
+
+test(
+  "a settings file keeps its mode, its link and the hooks of others, and may not turn the hook off",
+  { timeout: 600_000 },
+  async () => {
+    const file = fileOf("gemini", "project");
+    const target = join(haft.folder, "dotfiles.json");
+    mkdirSync(dirname(file), { recursive: true });
+    rmSync(file, { force: true });
+    writeFileSync(target, '{"id": "12345678901234567890"}', { mode: 0o600 });
+    symlinkSync(target, file);
+    const words = ["hook", "install", "gemini", "--yes"];
+    expect(await haft.run(words)).toMatchObject({ code: 0 });
+    expect(lstatSync(file).isSymbolicLink()).toBe(true);
+    expect(statSync(target).mode & 0o777).toBe(0o600);
+    const installed = JSON.parse(readFileSync(target, "utf8")) as { hooks: { BeforeTool: { hooks: object[] }[] } };
+    // The user adds a hook to the group that Haft made.
+    installed.hooks.BeforeTool[0]!.hooks.unshift({ type: "command", command: "touch STARTED" });
+    writeFileSync(target, JSON.stringify(installed));
+    expect(await status("gemini")).toMatchObject({ shown: { state: "installed", denies: true } });
+    expect(existsSync(join(haft.folder, "STARTED"))).toBe(false);
+    writeFileSync(target, JSON.stringify({ ...installed, hooksConfig: { enabled: false } }));
+    expect(await status("gemini")).toMatchObject({ code: 1, shown: { state: "disabled", denies: false } });
+    expect((await haft.run(["hook", "remove", "gemini", "--yes"])).code).toBe(0);
+    expect(readFileSync(target, "utf8")).toContain("touch STARTED");
+    expect(readFileSync(target, "utf8")).not.toContain("--limit");
+    writeFileSync(target, '{"id": 12345678901234567890}');
+    expect((await haft.run(words)).stderr).toContain("so many digits");
+    expect(readFileSync(target, "utf8")).toBe('{"id": 12345678901234567890}');
+  },
+);
