@@ -346,8 +346,9 @@ class Runtime {
   }
 
   #openGrants(): Grants {
-    const { rules, calls, clock, events } = this;
-    return new Grants({ rules, calls, clock, events, rows: calls.grants, caps: () => this.#live.grants });
+    const { rules, calls, clock, events, registry } = this;
+    const tools = () => registry.names().flatMap((name) => registry.versions(name));
+    return new Grants({ rules, calls, clock, events, tools, rows: calls.grants, caps: () => this.#live.grants });
   }
 
   #openPermission(hooks: ReturnType<typeof createHooks> | undefined): Permit {

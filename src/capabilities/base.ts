@@ -231,9 +231,9 @@ function permissionRequests({ policy }: Haft, isUnattended: boolean | undefined)
     isUnattended,
     describe(rules, caller, bounds) {
       try {
-        grants.check({ rules, ...bounds });
         const several = rules.find((rule) => namesSeveral(parseRule(rule).name));
         if (several !== undefined) throw new TypeError(`"${several}" names several tools`);
+        grants.check({ rules, ...bounds });
         const shown = { tool: "", scope: "session", isBroader: true, caller, bounds: showBounds(bounds) } as const;
         return policy.describeGrant(rules, shown).sentence;
       } catch (error) {
@@ -244,7 +244,8 @@ function permissionRequests({ policy }: Haft, isUnattended: boolean | undefined)
     },
     async give({ rules, bounds, purpose, by }, caller) {
       const holder = { ...grants.holderOf(caller, "session"), task: caller.task };
-      const given = await grants.give({ ...bounds, holder, rules, why: purpose, by, via: "request_permission" });
+      const draft = { ...bounds, holder, rules, tools: grants.check({ rules, ...bounds }) };
+      const given = await grants.give({ ...draft, why: purpose, by, via: "request_permission" });
       return given.id;
     },
   };

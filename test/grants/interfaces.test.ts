@@ -7,7 +7,7 @@ import { openCheckedClient } from "../http/checked-client.ts";
 import { openTestServer } from "../http/open-server.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 
-const pay = createTool({
+const PAY = {
   name: "pay",
   description: "Pays",
   kind: "execute",
@@ -17,7 +17,8 @@ const pay = createTool({
     if (amount === 13) throw new Error("declined");
     return "paid";
   },
-});
+} satisfies Parameters<typeof createTool>[0];
+const pay = createTool(PAY);
 const GRANT = { rules: ["pay"], why: "invoices of March", by: "bob" } as const;
 
 test("haft grants lists what is left, extends within the caps, refunds and revokes", async () => {
@@ -110,6 +111,7 @@ describe("request_permission", () => {
     [{ tools: ["group:fs(**)"] }, "several tools"],
     [{ tools: ["mcp__s__*(x==1)"] }, "several tools"],
     [{ tools: ["Bash("] }, "bracket"],
+    [{ tools: ["pay", "later_tool"] }, "names no tool"],
     [{ minutes: 60 * 24 * 365 }, "more than a grant may have"],
     [{ max_uses: 1e6 }, "more than a grant may have"],
     [{ budget: { amount: 5, unit: "Calls" } }, "a word for time or calls"],
@@ -121,6 +123,15 @@ describe("request_permission", () => {
     const { result } = await ask({ ...REQUEST, ...change });
     expect(result).toMatchObject({ status: "failed", error: { message: expect.stringContaining(problem) } });
     expect(await host.haft.approvals.list("pending")).toEqual([]);
+  });
+
+  test("allows the tool as it was defined, not another one with its name", async () => {
+    const { haft, host, call, ask } = await openAgent();
+    await haft("approvals", "answer", (await ask()).id, "1");
+    expect(await call("pay", { amount: 1 })).toMatchObject({ status: "completed" });
+    host.haft.tools.registry.unregister("pay");
+    host.haft.register(createTool({ ...PAY, description: "Deletes the database" }));
+    expect(await call("pay", { amount: 1 })).toMatchObject({ status: "pending" });
   });
 
   test("shows a budget as one, and a purpose that cannot end its own quotation", async () => {

@@ -31,7 +31,7 @@ import { reasonText } from "../../core/localized-text.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { withAnswers } from "../tool-answers.ts";
-import type { CompiledRule } from "./rules/compile-rule.ts";
+import { compileRule, type CompiledRule } from "./rules/compile-rule.ts";
 import { type JudgedCall, RuleSet } from "./rules/rule-set.ts";
 
 /** How long a grant for a session lasts, if nothing else is said. */
@@ -47,6 +47,8 @@ export interface GrantsOptions {
   calls: Calls;
   clock: Clock;
   events: EventEmitter;
+  /** Every version of every tool that there is now. */
+  tools: () => readonly AnyTool[];
   /** Read when a grant is made: a host may change them. */
   caps?: () => GrantCaps;
 }
@@ -85,12 +87,22 @@ export class Grants {
     return grant;
   }
 
-  /** Throws if a rule is none, or a bound is beyond its cap. */
-  check({ rules, ...bounds }: Pick<GrantDraft, "rules"> & GrantBounds): void {
-    const { clock, caps } = this.#options;
-    for (const rule of rules) new RuleSet().add(rule, "allow", GRANT);
-    requireBounds(bounds, caps?.() ?? {});
-    readBounds(bounds, caps?.() ?? {}, clock.now());
+  /** The definitions of the tools that the rules name now. Throws if a rule is none or names no tool, or a bound is missing or beyond its cap. */
+  check({ rules, ...bounds }: Pick<GrantDraft, "rules"> & GrantBounds): Record<string, string> {
+    const { clock, caps, tools } = this.#options;
+    const all = tools();
+    const named = rules.flatMap((text) => {
+      const rule = compileRule({ text, list: "allow", origin: GRANT });
+      const found = all.filter((tool) => rule.appliesTo(tool));
+      if (found.length === 0) throw badGrant(`"${text}" names no tool that exists`);
+      return found;
+    });
+    const limits = caps?.() ?? {};
+    requireBounds(bounds, limits);
+    readBounds(bounds, limits, clock.now());
+    const paying = !bounds.budget && hasBudgetCap(limits) ? named.find(({ amount }) => amount) : undefined;
+    if (paying) throw badGrant(`${paying.name} names its amount, so the grant needs a budget`);
+    return definitionsOf(named);
   }
 
   /** The caller's session may use these rules from now on. */
@@ -207,8 +219,8 @@ export class Grants {
         void this.#seen(grant);
         return false;
       }
-      const names = Object.keys(grant.tools);
-      return names.length === 0 || grant.tools[tool.name] === definitionHash(tool, sha256);
+      const shown = Object.values(grant.tools);
+      return shown.length === 0 || shown.includes(definitionHash(tool, sha256));
     };
     const open = rows.list({ isOpen: true, of: caller, max: MAX_OPEN_GRANTS });
     return open instanceof Promise ? open.then((grants) => grants.filter(isFor)) : open.filter(isFor);
@@ -311,6 +323,11 @@ export class Grants {
     const facts = { grantId: id, session: holder.session ?? undefined, user: holder.user ?? undefined, used, until };
     events.emit({ type: "grant_changed", at: clock.now(), change, by: endedBy ?? by, ...facts });
   }
+}
+
+/** What a person was shown, by name and version. */
+export function definitionsOf(tools: readonly AnyTool[]): Record<string, string> {
+  return Object.fromEntries(tools.map((tool) => [`${tool.name}@${tool.version}`, definitionHash(tool, sha256)]));
 }
 
 function verdictOf(grants: readonly Grant[]): Verdict {
