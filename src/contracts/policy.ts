@@ -244,7 +244,12 @@ export type PolicyProposal = z.infer<typeof PolicyProposal>;
 /** `never`: it is not proposed again while the record keeps this answer. */
 export const ProposalAnswer = named(
   "ProposalAnswer",
-  z.strictObject({ id: Name, answer: z.enum(["accept", "never"]) }),
+  z.strictObject({
+    id: Name,
+    answer: z.enum(["accept", "never"]),
+    /** The time that it was listed with. */
+    from: Count.optional(),
+  }),
 );
 export type ProposalAnswer = z.infer<typeof ProposalAnswer>;
 

@@ -92,6 +92,9 @@ test("what people answered yes to in several sessions is proposed, accepted, and
   expect(text).toContain("docs/page-");
   const id = proposal?.id ?? "";
   expect((await haft("policy", "suggest", "--accept", "none")).code).toBe(1);
+  // What is accepted is learned from the same time as what was listed.
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+  expect((await haft("policy", "suggest", "--since", tomorrow, "--accept", id)).code).toBe(1);
   expect((await haft("policy", "suggest", "--accept", id)).stdout).toContain("saved: Edit(./docs/*.md)");
   const explain = async (path: string) =>
     (await haft("policy", "explain", "write", `path=${path}`, "content=x")).stdout;

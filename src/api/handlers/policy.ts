@@ -246,8 +246,8 @@ export function createPolicyApi(
     async proposals({ query: { from } }) {
       return { items: await findProposals(from) };
     },
-    async answerProposal({ body: { id, answer }, identity }) {
-      const proposal = (await findProposals()).find((each) => each.id === id);
+    async answerProposal({ body: { id, answer, from }, identity }) {
+      const proposal = (await findProposals(from)).find((each) => each.id === id);
       if (!proposal)
         throw new ApiError("not_found", "There is no such proposal now", "List them: GET /api/policy/proposals.");
       if (answer === "never") {

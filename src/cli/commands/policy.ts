@@ -113,7 +113,7 @@ const suggest = defineCommand({
     accept: { type: "text", value: "ID", about: "Save the rules of this proposal" },
     never: { type: "text", value: "ID", about: "Do not propose this again" },
   },
-  notes: ["Learns only from answers of people, in sessions that had read no text of others."],
+  notes: ["Learns only from answers of people, before a session has read text of others."],
   uses: ["policy"],
   async run({ connect, output, options: { since, accept, never } }) {
     if (accept !== undefined && never !== undefined) throw new UsageError("Give --accept or --never, not both.");
@@ -121,7 +121,7 @@ const suggest = defineCommand({
     const id = accept ?? never;
     if (id !== undefined) {
       const answer = accept === undefined ? "never" : "accept";
-      const answered = await client.policy.answerProposal({ id, answer });
+      const answered = await client.policy.answerProposal({ id, answer, from: since });
       const done = answer === "accept" ? "saved" : "not proposed again";
       return output.data(answered, ({ rules }) => rules.map((rule) => `${done}: ${safeLine(rule)}`));
     }

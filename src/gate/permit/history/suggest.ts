@@ -54,7 +54,7 @@ const MIN_VARIANTS = 4;
 const MAX_EXAMPLES = 3;
 
 /**
- * Learns only from answers of people in sessions that had read no text of others. Narrow rules first: a value is kept where few were
+ * Learns only from answers of people, before a session has read text of others. Narrow rules first: a value is kept where few were
  * seen, amounts stay between the smallest and the largest, and a place where something goes is never generalised.
  */
 export async function suggestPolicy(calls: readonly AnsweredCall[], options: SuggestOptions): Promise<Proposal[]> {
