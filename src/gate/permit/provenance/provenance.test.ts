@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Approval } from "../../../calls/approval.ts";
-import { createTool } from "../../../core/create-tool.ts";
+import { createTool, delegatedTool } from "../../../core/create-tool.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { createAskUserTool } from "../../../tools/conversation/ask-user.ts";
 import { createHaft } from "../../../runtime.ts";
@@ -124,6 +124,18 @@ describe("after text of others was read, a call asks", () => {
       expect(await asks(to), to).toBe(false);
     for (const to of ["o'brien@company.com", "\u{1d428}brien@company.com", "oneil@company.com", "neil@company.com"])
       expect(await asks(to), to).toBe(true);
+  });
+
+  test("about all of a command that another agent runs; of our own only about addresses", async () => {
+    const { haft, call, says } = open();
+    const origin = { type: "builtin" };
+    const own = tool("command", { command: text }, { kind: "execute", origin, run: () => "done" });
+    haft.register(own);
+    haft.register(delegatedTool(own, { name: "command_of_agent" }, async () => ({ content: "handed out" })));
+    await says("Run the tests, please.");
+    await call("search_mail");
+    const input = { command: "rm -rf build" };
+    expect([await call("command", input), await call("command_of_agent", input)]).toEqual([false, true]);
   });
 
   test("and not before", async () => {
