@@ -599,7 +599,7 @@ function digest(parts: readonly unknown[]): string {
 }
 
 function openKey({ id, name, input }: AgentCall, { session }: Partial<Caller>): string {
-  return `${session}\n${id ?? digest([name, input])}`;
+  return `${session}\n${id === undefined ? digest([name, input]) : `${name} ${id}`}`;
 }
 
 function reasonOf(result: ToolResult): string {

@@ -64,6 +64,8 @@ export interface Invocation<Specs extends OptionSpecs = OptionSpecs, Uses extend
   readonly options: OptionValues<Specs>;
   /** The workspace, as an absolute path. */
   readonly folder: string;
+  /** Whether `--folder` gave it. */
+  readonly isFolderNamed: boolean;
   /** The server named by `--url` or HAFT_URL. */
   readonly url: string | undefined;
   readonly terminal: Terminal;

@@ -88,6 +88,7 @@ async function runCommand(
     rest,
     options: options as Invocation["options"],
     folder,
+    isFolderNamed: named !== undefined,
     url,
     terminal,
     output,

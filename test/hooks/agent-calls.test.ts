@@ -270,3 +270,12 @@ test.each(AGENT_NAMES)("no mode lets an agent change the file with the hook of %
       );
   }
 });
+
+test("the end of one tool does not end a call of another one with the same id", async () => {
+  const session_id = "same-id";
+  const id = { tool_use_id: "1" };
+  expect((await send("claude", { ...toolUse("Bash", { command: "ls" }, { session_id }), ...id })).stdout).toBe("");
+  const end = { ...toolUse("Read", { file_path: "a.txt" }, { session_id }), ...id, hook_event_name: "PostToolUse" };
+  await send("claude", end);
+  expect((await recorded(`claude:${session_id}`)).filter(({ kind }) => kind === "call_ended")).toEqual([]);
+});

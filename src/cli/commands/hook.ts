@@ -25,8 +25,9 @@ export const hook = defineCommand({
     `AGENT is one of ${AGENT_NAMES.join(", ")}. The event is read from stdin.`,
     "What cannot be decided is denied: an event that is not known, a server that does not start, a time limit.",
   ],
-  async run({ operands: [name = ""], options, folder, terminal }) {
+  async run({ operands: [name = ""], options, folder: given, isFolderNamed, terminal }) {
     const agent = agentOf(name);
+    const folder = isFolderNamed ? given : projectOf(agent, terminal);
     const answer = await answerHook(agent, { limitMs: options.limit ?? DEFAULT_LIMIT_MS, folder, terminal });
     if (answer.stdout) terminal.stdout.write(answer.stdout);
     if (answer.stderr) terminal.stderr.write(answer.stderr);
@@ -42,8 +43,7 @@ async function answerHook(
   try {
     const until = Date.now() + limitMs;
     event = await readEvent(terminal, limitMs);
-    const project = projectOf(agent, { folder, terminal });
-    return await askServer({ agent, event, folder: project, env: terminal.env, limitMs: until - Date.now() });
+    return await askServer({ agent, event, folder, env: terminal.env, limitMs: until - Date.now() });
   } catch (error) {
     return denyAnswer(agent, `Haft: ${errorMessage(error)} The call is denied.`, event);
   }
@@ -82,10 +82,9 @@ const PROJECT_VARIABLES: Partial<Record<AgentName, string>> = {
  * An agent runs hooks in the folder in which it works now, which may be below its project. A folder that was named, or that the
  * agent names, comes first: what the agent writes below must not change which rules apply.
  */
-function projectOf(agent: AgentName, { folder: given, terminal }: { folder: string; terminal: Terminal }): string {
-  const named = terminal.env[PROJECT_VARIABLES[agent] ?? ""];
-  const folder = given === terminal.cwd && named !== undefined && isAbsolute(named) ? named : given;
-  if (given !== terminal.cwd) return folder;
+function projectOf(agent: AgentName, { env, cwd }: Terminal): string {
+  const named = env[PROJECT_VARIABLES[agent] ?? ""];
+  const folder = named !== undefined && isAbsolute(named) ? named : cwd;
   for (let at = folder; ; at = dirname(at)) {
     if (MARKS.some((mark) => existsSync(join(at, mark)))) return at;
     if (at === dirname(at)) return folder;
