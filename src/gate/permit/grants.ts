@@ -326,7 +326,7 @@ export class Grants {
 }
 
 /** What a person was shown, by name and version. */
-export function definitionsOf(tools: readonly AnyTool[]): Record<string, string> {
+function definitionsOf(tools: readonly AnyTool[]): Record<string, string> {
   return Object.fromEntries(tools.map((tool) => [`${tool.name}@${tool.version}`, definitionHash(tool, sha256)]));
 }
 
