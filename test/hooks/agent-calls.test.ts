@@ -27,7 +27,7 @@ beforeAll(async () => {
   const state = temporaryFolder();
   writeFileSync(join(folder, "haft.config.yml"), `permissions:\n  deny: [${JSON.stringify(DENIED).slice(1, -1)}]\n`);
   mkdirSync(join(state, ".config", "haft"), { recursive: true });
-  const allow = ["WebFetch(domain:example.com)", "mcp__mail__send", "Bash(npm test:*)"];
+  const allow = ["WebFetch(domain:example.com)", "mcp__mail__send", "Bash(npm test)"];
   const own = `provenance:\n  mode: ask\npermissions:\n  allow: ${JSON.stringify(allow)}\n`;
   writeFileSync(join(state, ".config", "haft", "config.yml"), own);
   host = await openHaft(folder, { stateFolder: state, home: state, env: {} });
