@@ -8,6 +8,7 @@ import { hookFileOf, type HookScope, planInstall } from "../../src/cli/hook-setu
 import { AGENT_NAMES, type AgentName } from "../../src/models/hook-protocols.ts";
 import { bundleHaft, type HaftProgram } from "../cli/run-haft.ts";
 import { until } from "../setup/until.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 let haft: HaftProgram;
 beforeAll(async () => {
@@ -109,7 +110,7 @@ test("only what a person typed is sent as the words of the user", { timeout: 120
   );
   type Handlers = Record<string, (...given: object[]) => Promise<void>>;
   const load = async (agent: AgentName): Promise<Record<string, (given: object) => Promise<Handlers>>> => {
-    const place = { agent, scope: "project", folder: haft.folder, env: haft.env } as const;
+    const place = { agent, scope: "project", folder: temporaryFolder(), env: haft.env } as const;
     const file = join(haft.folder, `${agent}.mjs`);
     writeFileSync(file, planInstall(place, [process.execPath, recorder]).after);
     return import(/* @vite-ignore */ pathToFileURL(file).href) as never;
