@@ -325,7 +325,7 @@ export class Grants {
   }
 }
 
-/** What a person was shown, by name and version. */
+/** The hashes of the tools as they are now, by name and version. */
 function definitionsOf(tools: readonly AnyTool[]): Record<string, string> {
   return Object.fromEntries(tools.map((tool) => [`${tool.name}@${tool.version}`, definitionHash(tool, sha256)]));
 }
