@@ -54,7 +54,7 @@ export async function openSearch(root, engine) {
         "runtime.js",
         "io/files/files.js",
         "io/files/path-policy.js",
-        "tools/search/search-tools.js",
+        "tools/tool-families.js",
         "tools/search/ripgrep.js",
       ].map(load),
     );

@@ -29,18 +29,19 @@ import { ProgramSandbox } from "./io/sandbox/program-sandbox.ts";
 import { openSandbox, type Sandbox, type SandboxOptions } from "./io/sandbox/sandbox.ts";
 import { ProcessTable } from "./io/shell/process-table.ts";
 import { createSessionEnvironments, type SessionEnvironments } from "./io/shell/shell-environment.ts";
-import { createConversationTools } from "./tools/conversation/conversation-tools.ts";
+import {
+  createConversationTools,
+  createDataTools,
+  createFileTools,
+  createRuntimeTools,
+  createSearchTools,
+  createSystemTools,
+} from "./tools/tool-families.ts";
 import type { TodoStore } from "./tools/conversation/todo.ts";
-import { createDataTools } from "./tools/data/data-tools.ts";
-import { createFileTools } from "./tools/files/file-tools.ts";
 import { FOLDER_INSTRUCTION_KEYS, type FolderInstructionOptions } from "./tools/files/folder-instructions.ts";
 import { createReadLedger, type SeenFiles } from "./tools/files/read-before-edit.ts";
-import { createRuntimeTools } from "./tools/shell/shell-tools.ts";
-import { createFileFinder } from "./tools/search/glob.ts";
-import { createTreeLister } from "./tools/search/list-tree.ts";
+import { createFileFinder, createTreeLister } from "./tools/search/glob.ts";
 import { createRipgrep } from "./tools/search/ripgrep.ts";
-import { createSearchTools } from "./tools/search/search-tools.ts";
-import { createSystemTools } from "./tools/system/system-tools.ts";
 
 export { createUndo } from "./io/files/undo.ts";
 export type { Undo, UndoOutcome } from "./io/files/undo.ts";
@@ -51,7 +52,7 @@ export { createGuardedNet } from "./io/net/guarded-fetch.ts";
 export type { GuardedNet, GuardedNetOptions } from "./io/net/guarded-fetch.ts";
 export { createHttpTools } from "./tools/web/http-tools.ts";
 export { createWebTools } from "./tools/web/web-tools.ts";
-export { createConversationTools } from "./tools/conversation/conversation-tools.ts";
+export { createConversationTools } from "./tools/tool-families.ts";
 
 export { createArtifactManager } from "./tools/artifacts/artifact-manager.ts";
 export type { ArtifactManager } from "./tools/artifacts/artifact-manager.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createConversationTools } from "../tools/conversation/conversation-tools.ts";
+import { createConversationTools } from "../tools/tool-families.ts";
 import { shownToClients } from "./mcp-endpoint.ts";
 
 test("clients get the tools that connect a model with the user, unless others are named", () => {

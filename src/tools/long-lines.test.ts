@@ -5,7 +5,7 @@ import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { textOf } from "../core/content.ts";
 import { createHaft } from "../runtime.ts";
 import { openWorkspace } from "../workspace.ts";
-import { createDataTools } from "./data/data-tools.ts";
+import { createDataTools } from "./tool-families.ts";
 
 const folder = temporaryFolder("haft-long-lines-");
 const rows = Array.from({ length: 40_000 }, (_, id) => ({ id, name: `row ${id}` }));

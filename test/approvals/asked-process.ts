@@ -3,7 +3,7 @@
 import { textOf } from "../../src/core/content.ts";
 import { createHaft } from "../../src/runtime.ts";
 import { openStore } from "../../src/store/store.ts";
-import { createConversationTools } from "../../src/tools/conversation/conversation-tools.ts";
+import { createConversationTools } from "../../src/tools/tool-families.ts";
 
 const [, , stateFolder = "", callId = "", role, choice = ""] = process.argv;
 const say = (word: string): void => void process.stdout.write(`${word}\n`);

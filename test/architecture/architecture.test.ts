@@ -59,6 +59,7 @@ const PLACES: readonly Place[] = [
   },
   // Before `tools/*`: facts of the built-in tools for those that may not import the tools.
   { place: "tools/built-in-tools.ts", layer: 2, mayImport: ["types of core"], builtins: "none" },
+  { place: "tools/tool-families.ts", layer: 4, mayImport: ["below"], builtins: "none" },
   ...PARTS.map((place): Place => ({
     place,
     layer: 3,

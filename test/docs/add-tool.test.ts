@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { ROOT } from "../architecture/read-entries.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 
-const LIST = "src/tools/data/data-tools.ts";
+const LIST = "src/tools/tool-families.ts";
 const TABLE = "src/tools/built-in-tools.ts";
 const LEFT_OUT = new Set(["node_modules", ".git", "dist", "coverage"]);
 
@@ -60,7 +60,7 @@ test("a tool is two files", { timeout: 600_000 }, () => {
   writeFileSync(join(root, path), code);
   const listed = read(LIST)
     .replace("return [", "return [createCountWordsTool(), ")
-    .replace("\n", '\nimport { createCountWordsTool } from "./count-words.ts";\n');
+    .replace("\n", '\nimport { createCountWordsTool } from "./data/count-words.ts";\n');
   writeFileSync(join(root, LIST), listed);
 
   const forgotten = vitest("test/built-in-tools.test.ts");

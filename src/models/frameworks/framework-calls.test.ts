@@ -5,7 +5,7 @@ import { createTool } from "../../core/create-tool.ts";
 import { RuleSet } from "../../gate/permit/rules/rule-set.ts";
 import { createHaft, type Haft, type HaftOptions } from "../../runtime.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
-import { createConversationTools } from "../../tools/conversation/conversation-tools.ts";
+import { createConversationTools } from "../../tools/tool-families.ts";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { MAX_PREPARED_MS } from "./framework-calls.ts";
 import { type AdapterOptions, bridgeToolkit, resultText, waitsForPerson } from "./toolkit-bridge.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { textOf } from "../../core/content.ts";
 import type { createHaft } from "../../runtime.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
-import { createConversationTools } from "./conversation-tools.ts";
+import { createConversationTools } from "../tool-families.ts";
 
 const DATABASE = { question: "Which database?", options: [{ label: "PostgreSQL" }, { label: "SQLite" }] };
 const PARTS = {

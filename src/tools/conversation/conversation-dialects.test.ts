@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createTestHaft } from "../../testing/test-haft.ts";
-import { createConversationTools } from "./conversation-tools.ts";
+import { createConversationTools } from "../tool-families.ts";
 
 const open = () => createTestHaft({ tools: createConversationTools() });
 const TODOS = [{ content: "Find it", status: "in_progress" }];

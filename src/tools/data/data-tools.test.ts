@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createHaft } from "../../runtime.ts";
-import { createDataTools } from "./data-tools.ts";
+import { createDataTools } from "../tool-families.ts";
 
 test("the data tools are read-only and undo each other", async () => {
   const tools = createDataTools();

@@ -3,7 +3,7 @@ import { createFiles } from "../../io/files/files.ts";
 import { createLineIndexes } from "../../io/files/line-index.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { createHaft } from "../../runtime.ts";
-import { createFileTools } from "./file-tools.ts";
+import { createFileTools } from "../tool-families.ts";
 import { createReadLedger } from "./read-before-edit.ts";
 
 const tools = createFileTools({

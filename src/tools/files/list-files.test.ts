@@ -7,7 +7,7 @@ import { createFiles } from "../../io/files/files.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { createHaft } from "../../runtime.ts";
 import { testTool } from "../../testing/test-tool.ts";
-import { createTreeLister } from "../search/list-tree.ts";
+import { createTreeLister } from "../search/glob.ts";
 import { createListFilesTool, type ListedFile } from "./list-files.ts";
 
 function stage(content: Record<string, string> = {}) {

@@ -8,7 +8,7 @@ import type { FileChange } from "../../io/files/undo-store.ts";
 import { createHaft } from "../../runtime.ts";
 import { testTool } from "../../testing/test-tool.ts";
 import { createLineIndexes } from "../../io/files/line-index.ts";
-import { createFileTools } from "./file-tools.ts";
+import { createFileTools } from "../tool-families.ts";
 import { createMoveFileTool } from "./move-file.ts";
 import { createReadLedger } from "./read-before-edit.ts";
 

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { ToolError } from "../../core/error.ts";
@@ -8,6 +8,7 @@ import { flagOf, ForeignInput } from "../../core/adopt/foreign-input.ts";
 import {
   CALL_MS,
   createScopes,
+  isReadable,
   limitOf,
   patternOf,
   previewSearch,
@@ -20,6 +21,7 @@ import {
 import type { RipgrepResult } from "./ripgrep.ts";
 import { stoppedNote } from "./search-matches.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
+import type { ToolContext } from "../../core/tool.ts";
 
 export function createGlobTool(dependencies: SearchDependencies) {
   const scopeOf = createScopes(dependencies);
@@ -228,4 +230,43 @@ function moreNote(shown: number, order: "newest" | "path"): string {
       ? `the ${shown} most recently changed`
       : `the first ${shown} in path order, because there are too many to sort by time`;
   return `[Truncated: these are ${which}. Narrow by path or by a more specific pattern, or raise limit.]`;
+}
+
+/** For other tools: the files below a folder, relative to it, without those that .gitignore files exclude. */
+export function createTreeLister(dependencies: SearchDependencies) {
+  const scopeOf = createScopes(dependencies);
+  return async (
+    path: string,
+    { respectGitignore, context }: { respectGitignore: boolean; context: ToolContext },
+  ): Promise<{ paths: string[]; isComplete: boolean }> => {
+    const { files, ripgrep, signal, timeLeft } = scopeOf(context);
+    const directory = await files.openDirectory(path);
+    try {
+      const { output, prefix, end } = await ripgrep.run({
+        options: ["--files", "--null", ...walkOptions({ hidden: true, respectGitignore })],
+        directory,
+        signal,
+        timeoutMs: timeLeft(),
+      });
+      // The last path may be cut off.
+      const found = output.slice(0, output.lastIndexOf("\0")).split("\0");
+      const readable = new Map<string, boolean>();
+      const isReadableFolder = (folder: string): boolean => {
+        let known = readable.get(folder);
+        if (known === undefined) {
+          known =
+            isReadable(files, join(directory.real, folder)) && (folder === "." || isReadableFolder(dirname(folder)));
+          readable.set(folder, known);
+        }
+        return known;
+      };
+      const paths = found
+        .filter((each) => each.startsWith(prefix))
+        .map((each) => each.slice(prefix.length))
+        .filter((each) => isReadableFolder(dirname(each)));
+      return { paths, isComplete: end === "complete" };
+    } finally {
+      directory.close();
+    }
+  };
 }

@@ -11,7 +11,7 @@ import { createSessionEnvironments } from "../../io/shell/shell-environment.ts";
 import { testTool } from "../../testing/test-tool.ts";
 import type { ExecDependencies } from "./exec.ts";
 import { createProcessTool } from "./process.ts";
-import { createRuntimeTools } from "./shell-tools.ts";
+import { createRuntimeTools } from "../tool-families.ts";
 
 const endings: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createHaft } from "../../runtime.ts";
 import { createSessionEnvironments } from "../../io/shell/shell-environment.ts";
 import { createFakeClock } from "../../testing/fake-clock.ts";
-import { createSystemTools } from "./system-tools.ts";
+import { createSystemTools } from "../tool-families.ts";
 
 test("the system tools share one environment for each session", async () => {
   const environments = createSessionEnvironments({ host: {} });
