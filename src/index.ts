@@ -43,7 +43,7 @@ export { AgentToolkit } from "./core/toolkit.ts";
 export type { InferInput, InferOutput, SchemaSource } from "./schema/infer.ts";
 export type { JsonSchema } from "./schema/json-schema.ts";
 export type { Schema } from "./schema/schema.ts";
-export { toSchema } from "./schema/to-schema.ts";
+export { toSchema } from "./schema/json-schema-validator.ts";
 
 // Calls and their results
 export type { BatchCall, Call, Caller, CallOptions, Execute, Verdict } from "./core/call.ts";

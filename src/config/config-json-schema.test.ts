@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { toSchema } from "../schema/to-schema.ts";
+import { toSchema } from "../schema/json-schema-validator.ts";
 import { configJsonSchema } from "./config-schema.ts";
 
 const PUBLISHED = fileURLToPath(new URL("../../docs/haft.config.schema.json", import.meta.url));

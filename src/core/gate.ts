@@ -12,7 +12,7 @@ import {
 import type { ToolError } from "./error.ts";
 import type { Update } from "./events.ts";
 import type { ToolResult } from "./result.ts";
-import { sharedByCopies } from "../schema/shared-by-copies.ts";
+import { sharedByCopies } from "../schema/schema.ts";
 import type { AnyTool } from "./tool.ts";
 
 // Operations on calls for the runtime's own parts. They are not exported from the package, and not properties of a

@@ -1,4 +1,4 @@
-import { sharedByCopies } from "../schema/shared-by-copies.ts";
+import { sharedByCopies } from "../schema/schema.ts";
 import type { CommandStep } from "./call-summary.ts";
 import type { MaybePromise } from "./stage.ts";
 import type { AnyTool } from "./tool.ts";

@@ -1,6 +1,5 @@
 import type { JsonSchema } from "../schema/json-schema.ts";
-import type { Schema, SchemaCheck } from "../schema/schema.ts";
-import { sharedByCopies } from "../schema/shared-by-copies.ts";
+import { type Schema, type SchemaCheck, sharedByCopies } from "../schema/schema.ts";
 import type { CallAuthority, Caller, CallOptions, Execute } from "./call.ts";
 import type { Content } from "./content.ts";
 import type { FunctionDeclaration, ToolCallDefinition } from "./definition.ts";

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { z as z3 } from "zod3";
 import { createTool } from "../core/create-tool.ts";
 import { createHaft } from "../runtime.ts";
-import { toSchema } from "./to-schema.ts";
+import { toSchema } from "./json-schema-validator.ts";
 
 const at = new Date("2026-01-31T12:00:00Z");
 

@@ -7,7 +7,7 @@ import { z as z3 } from "zod3";
 import type { InferInput, InferOutput } from "./infer.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import type { Parameter } from "./read-schema.ts";
-import { toSchema } from "./to-schema.ts";
+import { toSchema } from "./json-schema-validator.ts";
 import type { Schema } from "./schema.ts";
 
 // Checked by the compiler only; nothing here runs.

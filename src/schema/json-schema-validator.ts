@@ -2,8 +2,10 @@ import { type CompiledSchema, compileJsonSchema } from "./compile-json-schema.ts
 import { asSchema, eachSubschema, followRef, isObject, type JsonSchema } from "./json-schema.ts";
 import { lintJsonSchema } from "./lint-json-schema.ts";
 import { admitsType, typeOfValue, typesOf } from "./schema-properties.ts";
-import { type SchemaIssue, unreadable, type Validation } from "./schema.ts";
+import { type Schema, type SchemaIssue, unreadable, type Validation } from "./schema.ts";
 import { explainErrors } from "./validation-messages.ts";
+import type { InferOutput, SchemaSource } from "./infer.ts";
+import { provideEngine, readSchema } from "./read-schema.ts";
 
 /** A list of a million wrong items must not become a million issues. */
 const MAX_ERRORS = 100;
@@ -115,4 +117,10 @@ function fillItems(root: JsonSchema, schema: JsonSchema, value: unknown[]): unkn
 
 function listOf(value: unknown): JsonSchema[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/** Converts a schema of any library to a Schema. Throws a TypeError if the source is not a schema. */
+export function toSchema<const S extends SchemaSource>(source: S): Schema<InferOutput<S>> {
+  provideEngine(jsonSchemaEngine);
+  return readSchema(source);
 }

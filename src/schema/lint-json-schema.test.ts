@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { lintJsonSchema } from "./lint-json-schema.ts";
-import { toSchema } from "./to-schema.ts";
+import { toSchema } from "./json-schema-validator.ts";
 
 function nest(depth: number): Record<string, unknown> {
   return depth === 0 ? { type: "string" } : { items: nest(depth - 1) };

@@ -1,9 +1,15 @@
 import type { InferOutput, SchemaSource } from "./infer.ts";
 import { isJsonType, isObject, type JsonSchema } from "./json-schema.ts";
 import type { SchemaProblem } from "./lint-json-schema.ts";
-import { type Schema, type SchemaCheck, type SchemaIssue, unreadable, type Validation } from "./schema.ts";
+import {
+  type Schema,
+  type SchemaCheck,
+  type SchemaIssue,
+  sharedByCopies,
+  unreadable,
+  type Validation,
+} from "./schema.ts";
 import { dateHint, splitConversions } from "./convert-input.ts";
-import { sharedByCopies } from "./shared-by-copies.ts";
 import { describeStandard, type StandardSchema } from "./standard-schema.ts";
 
 type Validator = (value: unknown) => Validation<unknown>;

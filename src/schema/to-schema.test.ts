@@ -8,7 +8,7 @@ import * as zm from "zod/mini";
 import { z as z3 } from "zod3";
 import type { SchemaSource } from "./infer.ts";
 import type { Schema, SchemaIssue } from "./schema.ts";
-import { toSchema } from "./to-schema.ts";
+import { toSchema } from "./json-schema-validator.ts";
 
 const TYPEBOX_034 = Type034.Object({ path: Type034.String(), limit: Type034.Optional(Type034.Number()) });
 

@@ -1,7 +1,7 @@
 import type { InferOutput, SchemaSource } from "../../schema/infer.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import type { Schema } from "../../schema/schema.ts";
-import { toSchema } from "../../schema/to-schema.ts";
+import { toSchema } from "../../schema/json-schema-validator.ts";
 import { isContentList, text } from "../content.ts";
 import type { ToolConfig } from "../create-tool.ts";
 import { checkKeys, keysOf } from "../options.ts";

@@ -2,7 +2,7 @@
 import type { SchemaSource } from "../../schema/infer.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import type { Schema } from "../../schema/schema.ts";
-import { toSchema } from "../../schema/to-schema.ts";
+import { toSchema } from "../../schema/json-schema-validator.ts";
 import { type Content, text } from "../content.ts";
 import { errorMessage, toolError } from "../error.ts";
 import { type ModelOutput, type ToolContext, ToolPermission } from "../tool.ts";

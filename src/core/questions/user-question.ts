@@ -1,4 +1,4 @@
-import { sharedByCopies } from "../../schema/shared-by-copies.ts";
+import { sharedByCopies } from "../../schema/schema.ts";
 import type { Caller, CallMode } from "../call.ts";
 import { toolError, type ToolError } from "../error.ts";
 import { didYouMean } from "../nearest-name.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseExactly, writeExactly } from "./exact-numbers.ts";
+import { parseExactly, writeExactly } from "../parse-json.ts";
 
 test.each([
   '{"id":12345678901234567890}',

@@ -5,7 +5,7 @@ import type { MaybePromise } from "../../core/stage.ts";
 import { Waiters } from "../../calls/waiters.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { formatIssues } from "../../schema/schema.ts";
-import { toSchema } from "../../schema/to-schema.ts";
+import { toSchema } from "../../schema/json-schema-validator.ts";
 import type { AnswerElicitation, ElicitationAnswer, ElicitationRequest } from "./server-requests.ts";
 
 export type ServerQuestionChanges = Partial<Omit<ServerQuestion, "id">> & { state: ServerQuestionState };

@@ -4,7 +4,7 @@ import { judgePattern } from "../../schema/exponential-regex.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { lintJsonSchema } from "../../schema/lint-json-schema.ts";
 import { formatIssues, type Schema } from "../../schema/schema.ts";
-import { toSchema } from "../../schema/to-schema.ts";
+import { toSchema } from "../../schema/json-schema-validator.ts";
 import { shownText } from "./tool-definition.ts";
 
 const MAX_BYTES = 256 * 1024;

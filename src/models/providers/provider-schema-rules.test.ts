@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { isObject } from "../../schema/json-schema.ts";
-import { toSchema } from "../../schema/to-schema.ts";
+import { toSchema } from "../../schema/json-schema-validator.ts";
 import { COMMON_RULES, toPortableSchema } from "../../schema/portable-schema.ts";
 import { anyToolSchema } from "./any-schema.fixture.ts";
 import {

@@ -4,7 +4,7 @@ import { text as textBlock } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { errorMessage, toolError, type ToolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
-import { losesDigits, parseExactly, writeExactly } from "../../core/results/exact-numbers.ts";
+import { losesDigits, parseExactly, writeExactly } from "../../core/parse-json.ts";
 import { formatJson } from "../../core/results/format-json.ts";
 import { queryJson } from "../../core/results/json-path.ts";
 import type { ToolContext } from "../../core/tool.ts";

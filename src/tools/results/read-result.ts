@@ -3,7 +3,7 @@ import { ToolCategory } from "../../core/category.ts";
 import { countOf } from "../../core/results/count-of.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { toolError } from "../../core/error.ts";
-import { parseExactly, writeExactly } from "../../core/results/exact-numbers.ts";
+import { parseExactly, writeExactly } from "../../core/parse-json.ts";
 import { queryJson } from "../../core/results/json-path.ts";
 import { continueBy, resultTokensOf } from "../../core/results/next-call.ts";
 import { windowOf } from "../../core/results/text-window.ts";
