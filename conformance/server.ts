@@ -5,9 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { InputRequests } from "@modelcontextprotocol/server";
 import { createHaft, createTool, type ToolContext } from "../src/index.ts";
 import { createMcpEndpoint } from "../src/mcp/server/streamable-http.ts";
-import type { McpPrompt } from "../src/mcp/server/prompts.ts";
-import type { McpResourceSource } from "../src/mcp/server/resources.ts";
-import type { McpIdentity } from "../src/mcp/server/server-options.ts";
+import type { McpIdentity, McpPrompt, McpResourceSource } from "../src/mcp/server/server-options.ts";
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const SILENCE = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=";

@@ -37,8 +37,8 @@ export { ToolResult, viewResult } from "./compat/results.ts";
 export type { ResultView, ToolContext } from "./compat/results.ts";
 export { toClientToolDefinitions, toToolDefinitions } from "./compat/tool-definitions.ts";
 export type { ToolDefinition } from "./compat/tool-definitions.ts";
-export { parse_tool_calls, parseToolCalls, ToolPromptGenerator, XMLToolCallParser } from "./compat/text-calls.ts";
-export type { ToolCall, XMLToolCall } from "./compat/text-calls.ts";
+export { parse_tool_calls, parseToolCalls, ToolPromptGenerator, XMLToolCallParser } from "./compat/tool-definitions.ts";
+export type { ToolCall, XMLToolCall } from "./compat/tool-definitions.ts";
 export { BaseTool, createTool, fromAgentTool, ToolParameter, viewTool } from "./compat/tools.ts";
 export type {
   AgentTool,

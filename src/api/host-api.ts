@@ -15,10 +15,9 @@ import type { TokenStore } from "../store/tokens.ts";
 import { CallMetrics, type StatisticsQuery } from "./handlers/call-metrics.ts";
 import { CallRunner } from "./handlers/call-runner.ts";
 import { EventFeed, type FeedOptions, lengthOf } from "./handlers/event-feed.ts";
-import { eventOf } from "./handlers/logged-events.ts";
+import { eventOf, StoredCalls } from "./handlers/stored-calls.ts";
 import { type CallSource, RecentCalls } from "./handlers/recent-calls.ts";
 import type { ServerApiOptions } from "./handlers/server.ts";
-import { StoredCalls } from "./handlers/stored-calls.ts";
 
 /** How long events are collected after the last reader left: it may come back. */
 const SILENCE_MS = 60_000;
@@ -217,7 +216,7 @@ export class HostApi {
         const inMemory = (query: StatisticsQuery) => metrics.show(query, haft.tools.stats().callStats);
         return createStatisticsApi(haft, store ? (query) => auditStatistics(store.audit, query) : inMemory);
       },
-      events: async () => (await import("./handlers/events.ts")).createEventsApi(feed),
+      events: async () => (await import("./handlers/event-feed.ts")).createEventsApi(feed),
     };
   }
 

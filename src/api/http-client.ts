@@ -1,4 +1,4 @@
-import { abortableBody } from "../io/net/abortable-body.ts";
+import { abortableBody } from "../io/net/post-json.ts";
 import { checkKeys, keysOf } from "../core/options.ts";
 import type { Contract } from "../contracts/contract.ts";
 import { ApiError, type ErrorAnswer } from "../contracts/errors.ts";

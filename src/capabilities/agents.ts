@@ -25,7 +25,7 @@ import type { Workspace } from "../workspace.ts";
 import { defineCapability } from "./capability.ts";
 import type { HostAgents } from "./capability-values.ts";
 import { connectSubagents, createAgent, LiveToolkit } from "./create-agent.ts";
-import { type NamedNet, openNamedNet } from "./named-net.ts";
+import { type NamedNet, openNamedNet } from "../io/net/streaming-fetch.ts";
 
 /** The name of the agent that has none. */
 const MAIN = "agent";
@@ -35,7 +35,7 @@ export const agents = defineCapability({
   config: ["agent", "agents", "network"],
   needs: ["runtime", "workspace"],
   open({ config, env, user, runtime, workspace }) {
-    const net = openNamedNet(config, env);
+    const net = openNamedNet(config.value.network, env);
     const { folder: userFolder, home } = userPaths(user);
     const value = new ConfiguredAgents(config, {
       haft: runtime,

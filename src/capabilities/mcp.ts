@@ -21,7 +21,7 @@ import { createResourceTools, type ResourceServers } from "../tools/discovery/mc
 import { type ApiServices, defineCapability } from "./capability.ts";
 import { lockNow, readLocked } from "./mcp-lock.ts";
 import { createServerEntriesApi, ServerEntries } from "./mcp-servers.ts";
-import { openNamedNet } from "./named-net.ts";
+import { openNamedNet } from "../io/net/streaming-fetch.ts";
 
 /** There is no page to return to. A server that needs one reports it. */
 const NO_SIGN_IN: Omit<SignInOptions, "tokens"> = { redirectUrl: "http://127.0.0.1/callback" };
@@ -43,7 +43,7 @@ export const mcp = defineCapability({
     warn,
   }) {
     const questions = createQuestions(config, { store, clock });
-    const net = openNamedNet(config, env);
+    const net = openNamedNet(config.value.network, env);
     let locked = await readLocked(config.folder, warn);
     const hub = createMcpHub({
       locked: (server, tool) => locked(server, tool),

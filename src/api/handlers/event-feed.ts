@@ -1,8 +1,10 @@
 import { withDefaults } from "../../core/options.ts";
-import type { EventMessage, EventQuery } from "../../contracts/events.ts";
+import type { EventMessage, EventQuery, events } from "../../contracts/events.ts";
 import type { ToolEvent } from "../../core/events.ts";
 import { hideAnswers, type ToolResult } from "../../core/result.ts";
 import { hideSecrets, hideSecretShapesIn, hideSecretsIn } from "../../core/secrets/mask-secrets.ts";
+import type { Handlers } from "../../contracts/contract.ts";
+import { FrameQueue } from "./frame-queue.ts";
 
 export interface FeedOptions {
   /** Default: 10,000. */
@@ -272,4 +274,15 @@ function count(value: unknown, counted: { characters: number; values: number }):
       count((value as Record<string, unknown>)[key], counted);
     }
   }
+}
+
+export function createEventsApi(feed: EventFeed): Handlers<typeof events> {
+  return {
+    subscribe({ query: { after, ...filter }, signal }) {
+      const messages = new FrameQueue<EventMessage>(signal);
+      const reader = feed.read(filter, after, (batch) => messages.pushAll(batch));
+      signal.addEventListener("abort", reader.stop, { once: true });
+      return messages;
+    },
+  };
 }

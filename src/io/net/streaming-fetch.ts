@@ -1,7 +1,10 @@
+import { CloseStack } from "../../core/close-stack.ts";
 import { toolError } from "../../core/error.ts";
 import { createConnectionPools, type Dial, explainFailure } from "./connections.ts";
 import { type Hop, nextHop, reasonToStop, redirectOf } from "./redirects.ts";
 import { createNetGuard, type NetGuardOptions } from "./net-guard.ts";
+import { readProxyEnvironment } from "./proxy-environment.ts";
+import { portOf } from "./url-check.ts";
 
 export interface StreamingNetOptions extends NetGuardOptions {
   /** Max open connections per origin; a stream occupies one while it is open. Default: 256. */
@@ -86,4 +89,37 @@ function readBody(body: NonNullable<RequestInit["body"]>): string | Uint8Array {
   if (body instanceof URLSearchParams) return body.toString();
   if (body instanceof Uint8Array) return body;
   throw toolError("invalid_input", "The body of a request must be a string or bytes.");
+}
+
+/** Connects to MCP servers and models. The configuration names their addresses. */
+export interface NamedNet {
+  /**
+   * A named address may be private: this host and port are allowed, for this fetch only. Addresses that it redirects to,
+   * or signs in at, must be public or listed in `network.exceptions`.
+   */
+  fetchTo(addresses: readonly (string | undefined)[]): StreamingFetch;
+  close(): Promise<void>;
+}
+
+export function openNamedNet(
+  { exceptions = [], proxyResolvesNames }: { exceptions?: readonly string[]; proxyResolvesNames?: boolean },
+  env: Readonly<Record<string, string | undefined>>,
+): NamedNet {
+  const proxies = readProxyEnvironment(env, { resolvesNames: proxyResolvesNames });
+  const closing = new CloseStack();
+  return {
+    fetchTo(addresses) {
+      const net = createStreamingNet({ exceptions: [...exceptions, ...addresses.flatMap(hostOf)], proxies });
+      closing.push("connections", () => net.close());
+      return net.fetch;
+    },
+    close: () => closing.close(),
+  };
+}
+
+/** An invalid address is reported when it is used. */
+function hostOf(address: string | undefined): string[] {
+  if (address === undefined || !URL.canParse(address)) return [];
+  const url = new URL(address);
+  return url.hostname === "" ? [] : [`${url.hostname}:${portOf(url)}`];
 }

@@ -1,13 +1,14 @@
+import { randomBytes } from "node:crypto";
 import type { GetPromptResult, InputRequiredResult, Server } from "@modelcontextprotocol/server";
 import { VERSION } from "../../core/telemetry/version.ts";
 import { TASKS } from "../task-protocol.ts";
 import { answerToolCall } from "./call-tool.ts";
 import { forwardChanges, type McpConnection, type McpService } from "./mcp-service.ts";
-import { getPrompt } from "./prompts.ts";
-import { completeArgument, listResources, listTemplates, readResource } from "./resources.ts";
-import { readRound } from "./round.ts";
+import { completeArgument, findPrompt, listResources, listTemplates, readResource } from "./resources.ts";
+import { readRound, type Round } from "./round.ts";
 import type { McpServerOptions } from "./server-options.ts";
 import { serveTasks } from "./tasks.ts";
+import { type McpCall, resultOf } from "./mcp-call.ts";
 
 /** How long a client may cache a list. It is notified of changes. */
 const LIST_MS = 30_000;
@@ -93,4 +94,52 @@ function writeInstructions({ instructions, defers }: McpServerOptions): string {
       : []),
     "Long output is truncated in the middle; the result links to the full output (haft://output/…). haft://tools documents the tools.",
   ].join("\n");
+}
+
+const METHOD = "prompts/get";
+const INPUT_MS = 600_000;
+
+async function getPrompt(
+  { name, arguments: given = {} }: { name: string; arguments?: Record<string, string> },
+  round: Round,
+  { identity }: McpConnection,
+  { sdk, options, states, calls, clock }: McpService,
+): Promise<GetPromptResult | InputRequiredResult> {
+  const invalid = (message: string) => new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, message);
+  const prompt = await findPrompt(options.prompts, name, identity);
+  if (!prompt) throw invalid(`There is no prompt "${name}".`);
+  const missing = prompt.arguments?.find((argument) => argument.required && given[argument.name] === undefined);
+  if (missing) throw invalid(`The prompt "${name}" needs the argument "${missing.name}".`);
+
+  const binding = { owner: identity.id, method: METHOD, params: [name, given] };
+  const call = round.state === undefined ? create() : restore(round.state);
+  const leave = call.enter(round);
+  try {
+    if (round.state === undefined) {
+      call.start(async () => ({ kind: "result", result: await prompt.get(given, call) }));
+    } else call.answer(round.responses);
+    const state = await call.reach();
+    if (state.is === "ended") return resultOf(state.outcome);
+    const need = state.is === "task" ? undefined : state.needs[0];
+    if (need?.kind !== "inputs") throw new Error("A prompt needs only inputs.");
+    const until = clock.now() + INPUT_MS;
+    calls.suspend(call, { until });
+    return sdk.inputRequired({
+      inputRequests: need.requests,
+      requestState: states.seal({ id: call.id, until }, binding),
+    });
+  } finally {
+    leave();
+  }
+
+  function create(): McpCall<GetPromptResult> {
+    return calls.create(`prompt_${randomBytes(12).toString("base64url")}`, identity.id);
+  }
+
+  function restore(text: string): McpCall<GetPromptResult> {
+    const state = states.open(text, binding);
+    const found = state && calls.get<GetPromptResult>(state.id);
+    if (!found) throw invalid("Invalid or expired requestState");
+    return found;
+  }
 }

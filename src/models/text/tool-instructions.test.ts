@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
-import { ToolPromptGenerator } from "../../compat/text-calls.ts";
+import { ToolPromptGenerator } from "../../compat/tool-definitions.ts";
 import { writeToolInstructions } from "./tool-instructions.ts";
 import { TEXT_FORMATS } from "../../core/text-formats.ts";
 import { parseToolCalls } from "./tool-call-parser.ts";

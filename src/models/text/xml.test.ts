@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { callsOf, readEveryWay } from "./read-every-way.fixture.ts";
-import { XMLToolCallParser } from "../../compat/text-calls.ts";
+import { XMLToolCallParser } from "../../compat/tool-definitions.ts";
 import { parseToolCalls } from "./tool-call-parser.ts";
 
 const TOOLS = [

@@ -30,8 +30,7 @@ import {
   previewRead,
 } from "./file-access.ts";
 import { readFolder } from "./list-files.ts";
-import { readBytes } from "./read-bytes.ts";
-import { readImage } from "./read-image.ts";
+import { readBytes, readImage } from "./read-binary.ts";
 import { convertRange, GEMINI_READ } from "./read-dialects.ts";
 import { FINGERPRINTED_BYTES, type SeenLines } from "./read-before-edit.ts";
 import { ShownReads } from "./unchanged-read.ts";

@@ -1,14 +1,13 @@
 import { didYouMean } from "../../core/nearest-name.ts";
 import {
   type Channel,
+  type ChannelEnvironment,
   type ChannelKind,
   type ChannelSettings,
-  type ChannelEnvironment,
   MESSAGE_ACTIONS,
   type MessageAction,
 } from "./channel.ts";
-import { consoleChannel } from "./channels/console.ts";
-import { desktopChannel } from "./channels/desktop.ts";
+import { consoleChannel, desktopChannel } from "./channels/local.ts";
 import { discordChannel } from "./channels/discord.ts";
 import { emailChannel } from "./channels/email.ts";
 import { slackChannel } from "./channels/slack.ts";
