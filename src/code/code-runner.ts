@@ -3,11 +3,51 @@ import type { Call, CallData, CallIn } from "../core/call.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
 import { pending, type PendingResult, type ToolResult } from "../core/result.ts";
-import type { Stage } from "../core/stage.ts";
+import type { MaybePromise, Stage } from "../core/stage.ts";
 import type { CodeThreads } from "./code-thread.ts";
-import { MemoryProgramStore, type ProgramStore } from "./program-store.ts";
 import { DEFAULT_PROGRAM_LIMITS, ProgramBudget, type ProgramLimits } from "./program-budget.ts";
-import type { ProgramEnd, ProgramHost, ProgramStart } from "./run-program.ts";
+import type { ProgramEnd, ProgramHost, ProgramStart, ProgramState } from "./run-program.ts";
+
+/** What a program that waits for a person has saved. */
+export interface StoredProgram {
+  /** Of the row of its call, which says who runs the program. */
+  id: string;
+  call: CallData;
+  state: ProgramState;
+  /** The engine that wrote the state. Another one cannot read it. */
+  engine: string;
+  savedAt: number;
+}
+
+/** Waiting programs, shared by all processes of a store. Only the process that has the row of the call saves or removes one. */
+export interface ProgramStore {
+  /** Replaces what was saved under the id. */
+  save(program: StoredProgram): MaybePromise<void>;
+  get(id: string): MaybePromise<StoredProgram | undefined>;
+  /** The programs and the approvals that they wait for. */
+  list(): MaybePromise<readonly { id: string; approvals: readonly string[] }[]>;
+  remove(id: string): MaybePromise<void>;
+}
+
+export class MemoryProgramStore implements ProgramStore {
+  readonly #programs = new Map<string, StoredProgram>();
+
+  save(program: StoredProgram): void {
+    this.#programs.set(program.id, program);
+  }
+
+  get(id: string): StoredProgram | undefined {
+    return this.#programs.get(id);
+  }
+
+  list(): { id: string; approvals: readonly string[] }[] {
+    return [...this.#programs.values()].map(({ id, state }) => ({ id, approvals: state.approvals }));
+  }
+
+  remove(id: string): void {
+    this.#programs.delete(id);
+  }
+}
 
 /** Who runs a program: the process that has the row of its call. */
 export interface ProgramRows {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ProgramStore, StoredProgram } from "./program-store.ts";
+import type { ProgramStore, StoredProgram } from "./code-runner.ts";
 
 function program(id: string, approvals: readonly string[] = ["a"], bytes = 10): StoredProgram {
   return {

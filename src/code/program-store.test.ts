@@ -1,6 +1,6 @@
 import { describe } from "vitest";
 import { programStoreSuite } from "./program-store.suite.ts";
-import { MemoryProgramStore } from "./program-store.ts";
+import { MemoryProgramStore } from "./code-runner.ts";
 
 describe("programs in memory", () => {
   programStoreSuite(async () => new MemoryProgramStore());

@@ -8,7 +8,7 @@ import { canonicalJson, toPlainData } from "../core/json.ts";
 import { hideSecretsIn } from "../core/secrets/mask-secrets.ts";
 import type { ToolOutput, ToolResult } from "../core/result.ts";
 import type { Middleware } from "../core/stage.ts";
-import { createLineFile, readLineFile } from "../io/files/line-file.ts";
+import { createLineFile, readLineFile } from "../io/files/own-folders.ts";
 
 export interface RecorderOptions {
   /** Masks secrets, found by name and shape, in inputs, results and updates. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Schedule, ScheduleRun } from "../core/schedule.ts";
-import type { ScheduleStore } from "./schedule-store.ts";
+import type { ScheduleStore } from "./schedules.ts";
 
 const MAX = 5;
 const ALL = { limit: 100 };

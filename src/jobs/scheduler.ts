@@ -4,7 +4,7 @@ import { toFailure, toolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import { MAX_MISSED, type Schedule, type ScheduleRun } from "../core/schedule.ts";
 import type { MaybePromise } from "../core/stage.ts";
-import type { ScheduleStore } from "./schedule-store.ts";
+import type { ScheduleStore } from "./schedules.ts";
 import { timesPassed } from "./schedule-times.ts";
 
 /** Two messages with the same `id` are one. */

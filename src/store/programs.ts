@@ -1,7 +1,7 @@
 import { hash, randomUUID } from "node:crypto";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
-import type { ProgramStore, StoredProgram } from "../code/program-store.ts";
+import type { ProgramStore, StoredProgram } from "../code/code-runner.ts";
 import type { StoredCall } from "../calls/stored-call.ts";
 import { type CallData, readCallData } from "../core/call.ts";
 import { canonicalJson } from "../core/json.ts";

@@ -1,5 +1,5 @@
 import type { Schedule, ScheduleRun } from "../core/schedule.ts";
-import type { RunQuery, ScheduleStore } from "../jobs/schedule-store.ts";
+import type { RunQuery, ScheduleStore } from "../jobs/schedules.ts";
 import type { SqlDatabase, SqlRunner, SqlValue } from "./database.ts";
 import type { LiveOwners } from "./process-owners.ts";
 import { integer, json, optional, type StoreModule, table, text } from "./table.ts";

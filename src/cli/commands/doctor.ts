@@ -141,7 +141,7 @@ async function checkHost(
     try {
       const [{ openHaft }, { listImported }] = await Promise.all([
         import("../../host.ts"),
-        import("../../capabilities/imported-settings.ts"),
+        import("../show-imported.ts"),
       ]);
       const host = await openHaft(folder, {
         env,

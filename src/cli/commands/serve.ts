@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { countImported, listImported } from "../../capabilities/imported-settings.ts";
+import { countImported, listImported } from "../show-imported.ts";
 import type { ImportedSetting } from "../../config/foreign/settings-reader.ts";
 import { readVersion } from "../../io/files/own-folders.ts";
 import { quoteWord } from "../../io/shell/rebuilt-word.ts";

@@ -1,8 +1,7 @@
 import { basename, join } from "node:path";
-import { parseConfigText, formatOf, readConfigText } from "../config-text.ts";
+import { formatOf, parseConfigText, readConfigText } from "../config-text.ts";
 import { dialectOf, findMcpEntries, type RawMcpEntry, readMcpEntries } from "../mcp-entries.ts";
-import { ConfigError, type ConfigPath, pathKey } from "../problems.ts";
-import { dropPaths, isBelow } from "../config-paths.ts";
+import { ConfigError, type ConfigPath, dropPaths, isBelow, pathKey } from "../problems.ts";
 import type { RawSource } from "../sources.ts";
 import { readClaudeSettings } from "./claude-settings.ts";
 import { readCodexSettings } from "./codex-settings.ts";

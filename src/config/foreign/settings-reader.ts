@@ -1,8 +1,7 @@
 import { didYouMean } from "../../core/nearest-name.ts";
 import { isObject } from "../../schema/json-schema.ts";
-import { isBelow } from "../config-paths.ts";
+import { ConfigError, type ConfigPath, isBelow, pathKey, showPath, type SourcePosition } from "../problems.ts";
 import type { ServerLimit, ServerLimits } from "./server-limits.ts";
-import { ConfigError, type ConfigPath, pathKey, showPath, type SourcePosition } from "../problems.ts";
 
 /** What happened to one setting of another program. */
 export interface ImportedSetting {
