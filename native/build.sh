@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds launch-x64 and launch-arm64 from launch.c, each if a compiler for it is installed. `build.sh FOLDER` writes
-# elsewhere. The bytes depend on the compiler: the committed files come from GCC 12.
+# Builds launch-x64, launch-arm64, hook-x64 and hook-arm64, each if a compiler for it is installed. `build.sh FOLDER`
+# writes elsewhere. The bytes depend on the compiler: the committed files come from GCC 12.
 set -eu
 here=$(dirname "$0")
 target=${1:-$here}
@@ -12,10 +12,12 @@ options="-std=gnu11 -Os -Wall -Wextra -static -nostdlib -nostartfiles -ffreestan
 
 build() { # name, prefix of the tools, options of this architecture only
   command -v "$2gcc" >/dev/null || return 0
-  # shellcheck disable=SC2086
-  "$2gcc" $options $3 "$here/launch.c" -o "$target/launch-$1"
-  "$2objcopy" --remove-section .comment --remove-section .note.gnu.property "$target/launch-$1"
-  chmod 755 "$target/launch-$1"
+  for program in launch hook; do
+    # shellcheck disable=SC2086
+    "$2gcc" $options $3 "$here/$program.c" -o "$target/$program-$1"
+    "$2objcopy" --remove-section .comment --remove-section .note.gnu.property "$target/$program-$1"
+    chmod 755 "$target/$program-$1"
+  done
 }
 
 build x64 x86_64-linux-gnu- "-fcf-protection=none"

@@ -8,8 +8,7 @@
  * If a required call fails, PROGRAM does not start: exit code 125 and one line on stderr.
  */
 
-typedef long Word;
-typedef unsigned long Address;
+#include "system.h"
 
 /* One system call of the table: 72 bytes. */
 struct Entry {
@@ -55,22 +54,7 @@ enum {
 };
 #define O_NOFOLLOW 0x20000
 
-static Word call(Word number, Address a, Address b, Address c, Address d, Address e, Address f) {
-  Word result;
-  register Address r10 __asm__("r10") = d;
-  register Address r8 __asm__("r8") = e;
-  register Address r9 __asm__("r9") = f;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                   : "rcx", "r11", "memory");
-  return result;
-}
-
-/* The kernel puts the arguments on the stack. Calls need a stack that is aligned to 16 bytes. */
-__asm__(".globl _start\n_start:\n  mov %rsp, %rdi\n  and $-16, %rsp\n  call launch\n");
-
-#elif defined(__aarch64__)
+#else
 
 enum {
   CALL_EVENTFD2 = 19, CALL_IOCTL = 29, CALL_OPENAT = 56, CALL_CLOSE = 57, CALL_LSEEK = 62, CALL_READ = 63,
@@ -80,22 +64,6 @@ enum {
 };
 #define O_NOFOLLOW 0x8000
 
-static Word call(Word number, Address a, Address b, Address c, Address d, Address e, Address f) {
-  register Address x8 __asm__("x8") = (Address)number;
-  register Address x0 __asm__("x0") = a;
-  register Address x1 __asm__("x1") = b;
-  register Address x2 __asm__("x2") = c;
-  register Address x3 __asm__("x3") = d;
-  register Address x4 __asm__("x4") = e;
-  register Address x5 __asm__("x5") = f;
-  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
-  return (Word)x0;
-}
-
-__asm__(".globl _start\n_start:\n  mov x0, sp\n  bl launch\n");
-
-#else
-#error "Only x64 and arm64 are supported."
 #endif
 
 static void __attribute__((noreturn)) leave(Word code) {
@@ -531,7 +499,7 @@ static void map_table(const char *path) {
 }
 
 /* `stack` holds the number of arguments, the arguments, a zero and the environment. */
-__attribute__((used, noreturn)) void launch(Address *stack) {
+__attribute__((used, noreturn)) void begin(Address *stack) {
   Address count = stack[0];
   char **arguments = (char **)(stack + 1);
   char **environment = arguments + count + 1;

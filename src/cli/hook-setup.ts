@@ -1,5 +1,5 @@
 /** Puts `haft hook` into the configuration of an agent, and finds out whether it is there, as it was written, and denies. */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import {
   chmodSync,
@@ -14,13 +14,14 @@ import {
   writeFileSync,
 } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, isAbsolute, join } from "node:path";
+import { basename, dirname, isAbsolute, join } from "node:path";
 import process from "node:process";
 import type { FileChange } from "../config/agent-servers.ts";
 import { errorCode, errorMessage } from "../core/error.ts";
 import { canonicalJson } from "../core/json.ts";
-import { stateRootOf } from "../io/files/state-folder.ts";
-import { type AgentName, denyAnswer } from "../models/hook-protocols.ts";
+import { stateFolderOf, stateRootOf } from "../io/files/state-folder.ts";
+import { findNative } from "../io/sandbox/engines.ts";
+import { type AgentName, denyAnswer, PROJECT_VARIABLES } from "../models/hook-protocols.ts";
 import { isObject } from "../schema/json-schema.ts";
 import { CommandError, EXIT } from "./exit-codes.ts";
 
@@ -38,6 +39,8 @@ export interface InstalledHook {
   /** SHA-256 of what Haft wrote into the file. */
   hash: string;
   at: string;
+  /** What starts the native client, before the command that it becomes without a server. */
+  native?: readonly string[];
 }
 
 /** The seconds that an agent gives its hook. Haft answers a little earlier. */
@@ -100,9 +103,21 @@ export function hookFileOf({ agent, scope, folder, env }: Place): string {
   }
 }
 
-function wordsOf({ agent, scope, folder }: Place, haft: readonly string[], seconds: number): string[] {
-  const place = scope === "project" ? ["--folder", folder] : [];
-  return [...haft, "hook", agent, "--limit", `${seconds - 5}s`, ...place];
+function wordsOf(place: Place, haft: readonly string[], seconds: number): string[] {
+  const { agent, scope, folder } = place;
+  const named = scope === "project" ? ["--folder", folder] : [];
+  const words = [...haft, "hook", agent, "--limit", `${seconds - 5}s`, ...named];
+  return isAbsolute(words[0]!) ? [...(nativeWords(place, seconds) ?? []), ...words] : words;
+}
+
+/** Starts `native/hook.c`, which asks a running server without a start of Node. Undefined: there is none for this machine. */
+export function nativeWords({ agent, scope, folder, env }: Place, seconds = SECONDS[agent]): string[] | undefined {
+  const [program] = findNative("hook").command ?? [];
+  if (process.platform !== "linux" || program === undefined) return undefined;
+  // A file system may not let it start, or be of another machine.
+  if (!String(spawnSync(program, [], { encoding: "utf8" }).stderr).startsWith("Haft: ")) return undefined;
+  const place = scope === "project" ? basename(stateFolderOf(folder, { env })) : `:${PROJECT_VARIABLES[agent] ?? ""}`;
+  return [program, agent, String((seconds - 5) * 1000), stateRootOf({ env }), place];
 }
 
 /** For sh, bash, zsh and fish. */
@@ -185,7 +200,7 @@ function pluginText(place: Place, haft: readonly string[]): string {
   const { agent } = place;
   const command = JSON.stringify(wordsOf(place, haft, SECONDS[agent]));
   return `${MARK}: \`haft hook install ${agent}\`. To remove it: \`haft hook remove ${agent}\`.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 
 const [program, ...words] = ${command};
 
@@ -464,6 +479,23 @@ export async function proveHook(
   return `It was not denied (exit code ${code}): ${(stdout || stderr).slice(0, 300)}`;
 }
 
+/** Undefined if the native client of an installed hook answers by itself, otherwise why it does not. */
+export async function proveNative(
+  { agent, folder, native }: InstalledHook,
+  env: Environment,
+): Promise<string | undefined> {
+  const [program, ...words] = native ?? [];
+  if (program === undefined) return "Each call starts Node: the hook was installed without the native client.";
+  const nonce = randomBytes(16).toString("hex");
+  const cwd = existsSync(folder) ? folder : process.cwd();
+  const event = JSON.stringify(canaryEvent(agent, { command: `: haft canary ${nonce}`, cwd }));
+  // Instead of Node, so it has to answer.
+  const { stdout, stderr } = await runOnce(program, [...words, "/bin/false"], { cwd, env, input: event });
+  return stdout.includes(`Canary ${nonce}:`)
+    ? undefined
+    : `Each call starts Node: the native client got no answer. ${stderr.slice(0, 200)}`.trim();
+}
+
 function commandIn(entry: unknown): string | undefined {
   if (!isObject(entry)) return undefined;
   const hooks = entry["hooks"];
@@ -479,6 +511,14 @@ function canaryEvent(agent: AgentName, { command, cwd }: { command: string; cwd:
     const common = { conversation_id: session, generation_id: session, workspace_roots: [cwd], cwd };
     return { ...common, hook_event_name: "preToolUse", tool_name: "Shell", tool_input: { command } };
   }
+  if (isPlugin(agent))
+    return {
+      event: agent === "pi" ? "tool_call" : "tool.execute.before",
+      session,
+      cwd,
+      tool: "bash",
+      input: { command },
+    };
   if (agent === "copilot") return { sessionId: session, cwd, toolName: "bash", toolArgs: JSON.stringify({ command }) };
   const [name, tool] = agent === "gemini" ? ["BeforeTool", "run_shell_command"] : ["PreToolUse", "Bash"];
   return { session_id: session, cwd, hook_event_name: name, tool_name: tool, tool_input: { command } };

@@ -14,6 +14,13 @@ export function isAgentName(name: string): name is AgentName {
   return (AGENT_NAMES as readonly string[]).includes(name);
 }
 
+/** Where these agents say which project they were started in. */
+export const PROJECT_VARIABLES: Partial<Record<AgentName, string>> = {
+  claude: "CLAUDE_PROJECT_DIR",
+  gemini: "GEMINI_PROJECT_DIR",
+  cursor: "CURSOR_PROJECT_DIR",
+};
+
 /** A call that the agent wants to make, or has made, with its own tool. */
 export interface AgentCall {
   /** The agent's name of its tool. */

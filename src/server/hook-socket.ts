@@ -3,7 +3,7 @@
  * answers are short and have their length first, so a client knows when one is not whole.
  */
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import { closeSync, constants, lstatSync, mkdirSync, openSync, readFileSync, renameSync } from "node:fs";
+import { closeSync, constants, lstatSync, mkdirSync, openSync, readFileSync, realpathSync, renameSync } from "node:fs";
 import { rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
@@ -19,6 +19,7 @@ const HOOK_FOLDERS = "hooks";
 /** Of an event with its arguments. */
 export const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 const MAX_HEAD = 128;
+const MAX_PATH = 9999;
 const MAX_CONNECTIONS = 64;
 const MAX_LIMIT_MS = 10 * 60_000;
 /** A client sends its event at once. */
@@ -64,6 +65,7 @@ export interface HookSocket {
 
 export async function serveHooks({ calls, folder, stateFolder, stateRoot }: HookSocketOptions): Promise<HookSocket> {
   const token = hookTokenOf(stateFolder);
+  const real = realpathSync.native(folder);
   let lastEventAt = Date.now();
   const open = new Set<Socket>();
   const server = createServer((socket) => {
@@ -72,7 +74,7 @@ export async function serveHooks({ calls, folder, stateFolder, stateRoot }: Hook
     socket.once("close", () => open.delete(socket));
     // The client is gone: nobody needs the answer.
     socket.on("error", () => socket.destroy());
-    void answerOne(socket, { calls, token });
+    void answerOne(socket, { calls, token, folder: real });
   });
   server.maxConnections = MAX_CONNECTIONS;
   // Moved into place: a socket that a killed server has left is replaced, and no client finds half of it.
@@ -101,11 +103,11 @@ export async function serveHooks({ calls, folder, stateFolder, stateRoot }: Hook
   };
 }
 
-/** For launchers that know only the folder in which the agent runs them. */
+/** For the native client, which knows only the folder in which the agent runs it. */
 function linkFolder({ folder, stateFolder, stateRoot }: Omit<HookSocketOptions, "calls">): void {
   const links = join(stateRoot, HOOK_FOLDERS);
   mkdirSync(links, { recursive: true, mode: 0o700 });
-  const { dev, ino } = statSync(folder);
+  const { dev, ino } = statSync(folder, { bigint: true });
   const link = join(links, `${dev}-${ino}`);
   const fresh = `${link}.${process.pid}`;
   rmSync(fresh, { force: true });
@@ -113,10 +115,21 @@ function linkFolder({ folder, stateFolder, stateRoot }: Omit<HookSocketOptions, 
   renameSync(fresh, link);
 }
 
-/** `haft-hook 1 TOKEN AGENT LIMIT_MS BYTES`, a line end, and the event. The client then waits: if it closes, it is gone. */
-const HEAD = /^haft-hook 1 ([0-9a-f]{64}) ([a-z]{1,16}) (\d{1,7}) (\d{1,8})\n/;
+/**
+ * `haft-hook 1 TOKEN AGENT LIMIT_MS BYTES`, a line end, and the event. The client then waits: if it closes, it is gone.
+ * `native/hook.c` adds the length of a path to the line, and the path before the event: the workspace that it means, or nothing.
+ */
+const HEAD = /^haft-hook 1 ([0-9a-f]{64}) ([a-z]{1,16}) (\d{1,7}) (\d{1,8})(?: (\d{1,4}))?\n/;
+/** The workspace is another one. The number of the folder may have been given to a new one. */
+const ELSEWHERE = "3 0000000000 0000000000\n";
 
-async function answerOne(socket: Socket, { calls, token }: { calls: AgentCalls; token: string }): Promise<void> {
+interface Answering {
+  calls: AgentCalls;
+  token: string;
+  folder: string;
+}
+
+async function answerOne(socket: Socket, { calls, token, folder }: Answering): Promise<void> {
   const gone = new AbortController();
   socket.once("close", () => gone.abort());
   const send = (answer: HookAnswer): void => void socket.end(encodeAnswer(answer));
@@ -128,6 +141,7 @@ async function answerOne(socket: Socket, { calls, token }: { calls: AgentCalls; 
   }
   const { agent, event, limitMs, reason } = request;
   if (reason !== undefined) return send(denyAnswer(agent, reason, event));
+  if (request.folder !== "" && realPathOf(request.folder) !== folder) return void socket.end(ELSEWHERE);
   send(
     await calls
       .answer(agent, event, { limitMs: Math.min(limitMs, MAX_LIMIT_MS), signal: gone.signal })
@@ -135,9 +149,19 @@ async function answerOne(socket: Socket, { calls, token }: { calls: AgentCalls; 
   );
 }
 
+function realPathOf(folder: string): string | undefined {
+  try {
+    return realpathSync.native(folder);
+  } catch {
+    return undefined;
+  }
+}
+
 interface HookRequest {
   agent: AgentName;
   event: string;
+  /** The workspace that the client means; empty if it knows that this server is of it. */
+  folder: string;
   limitMs: number;
   /** Why it is denied. */
   reason?: string;
@@ -156,19 +180,22 @@ async function readRequest(socket: Socket, token: string): Promise<HookRequest> 
       if (!head) {
         read = Buffer.concat(parts);
         head = HEAD.exec(read.toString("latin1", 0, MAX_HEAD));
-        if (!head && bytes < MAX_HEAD) return;
+        if (!head && bytes < MAX_HEAD && !read.includes("\n")) return;
         if (!head) return reject(new Error("the hook does not speak this protocol, so the call is denied"));
       }
-      if (!isSame(head[1]!, token) || bytes >= head[0].length + Number(head[4])) resolve();
-      else if (bytes > MAX_EVENT_BYTES + MAX_HEAD) reject(new Error("the event is too large, so the call is denied"));
+      if (!isSame(head[1]!, token) || bytes >= head[0].length + Number(head[4]) + Number(head[5] ?? 0)) resolve();
+      else if (bytes > MAX_EVENT_BYTES + MAX_PATH + MAX_HEAD)
+        reject(new Error("the event is too large, so the call is denied"));
     });
     socket.once("close", () => reject(new Error("the event is not whole")));
   });
   socket.setTimeout(0);
-  const [start, given = "", agent = "", limit] = head!;
+  const [start, given = "", agent = "", limit, , pathBytes] = head!;
   if (!isAgentName(agent)) throw new Error("the agent is not known, so the call is denied");
-  const event = Buffer.concat(parts).toString("utf8", start.length);
-  const known = { agent, event, limitMs: Number(limit) };
+  const whole = Buffer.concat(parts);
+  const eventAt = start.length + Number(pathBytes ?? 0);
+  const folder = whole.toString("utf8", start.length, eventAt);
+  const known = { agent, folder, event: whole.toString("utf8", eventAt), limitMs: Number(limit) };
   return isSame(given, token)
     ? known
     : { ...known, reason: "Haft: the hook has no valid token, so the call is denied." };

@@ -1,6 +1,6 @@
 // Installing hooks: what is in the file stays, and the hook that is written is started and denies.
 import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -13,6 +13,7 @@ import { temporaryFolder } from "../setup/temporary-folder.ts";
 let haft: HaftProgram;
 beforeAll(async () => {
   haft = await bundleHaft();
+  symlinkSync(resolve("native"), join(dirname(haft.program), "native"));
 }, 180_000);
 afterAll(async () => {
   const record = join(haft.stateFolder, "server.json");
@@ -27,7 +28,7 @@ const OTHERS = {
 const CASES = [...AGENT_NAMES.map((agent) => [agent, "project"] as const), ["claude", "user"] as const];
 
 interface Shown {
-  items: { agent: string; state: string; denies: boolean }[];
+  items: { agent: string; state: string; denies: boolean; native?: string[]; slow?: string }[];
 }
 async function status(agent: AgentName) {
   const { code, stdout } = await haft.run(["hook", "status", "--json"]);
@@ -56,6 +57,10 @@ test.each(CASES)(
     expect(done, done.stderr).toMatchObject({ code: 0 });
     const text = readFileSync(file, "utf8");
     expect(isPlugin || text.includes('"command": "mine"')).toBe(true);
+    // The native client answers by itself, where there is one.
+    const { native, slow } = (await status(agent)).shown!;
+    expect(native === undefined).toBe(process.platform !== "linux");
+    expect(slow === undefined).toBe(native !== undefined);
     // Again: nothing is doubled.
     await haft.run([...words, "--yes"]);
     expect(readFileSync(file, "utf8")).toBe(text);

@@ -41,9 +41,13 @@ const CONTENTS = [
   "dist/workspace.js",
   "docs/haft.config.schema.json",
   "native/build.sh",
+  "native/hook-arm64",
+  "native/hook-x64",
+  "native/hook.c",
   "native/launch-arm64",
   "native/launch-x64",
   "native/launch.c",
+  "native/system.h",
   "package.json",
 ];
 

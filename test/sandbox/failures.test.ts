@@ -199,15 +199,15 @@ describe.runIf(process.platform === "linux")("a launcher", () => {
       ["x64", "x86_64-linux-gnu-"],
       ["arm64", "aarch64-linux-gnu-"],
     ] as const) {
-      expect(statSync(join("native", `launch-${name}`)).mode & 0o111).toBe(0o111);
       // The bytes depend on the version of the compiler.
-      if (
-        !hasCompiler(prefix) ||
-        !execFileSync(`${prefix}gcc`, ["-dumpversion"], { encoding: "utf8" }).startsWith("12")
-      )
-        continue;
-      const own = existsSync(join(built, `launch-${name}`)) && readFileSync(join(built, `launch-${name}`));
-      expect(own && own.equals(readFileSync(join("native", `launch-${name}`)))).toBe(true);
+      const isSame =
+        hasCompiler(prefix) && execFileSync(`${prefix}gcc`, ["-dumpversion"], { encoding: "utf8" }).startsWith("12");
+      for (const file of [`launch-${name}`, `hook-${name}`]) {
+        expect(statSync(join("native", file)).mode & 0o111).toBe(0o111);
+        if (!isSame) continue;
+        const own = existsSync(join(built, file)) && readFileSync(join(built, file));
+        expect(own && own.equals(readFileSync(join("native", file)))).toBe(true);
+      }
     }
   });
 });

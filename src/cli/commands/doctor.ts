@@ -414,7 +414,7 @@ export async function checkWebSearch({ value: { tools } }: LoadedConfig, env: En
 
 /** Each hook that was installed, with a call that it has to deny. */
 async function checkHooks(env: Environment): Promise<Finding[]> {
-  const { installedHooks, proveHook } = await import("../hook-setup.ts");
+  const { installedHooks, proveHook, proveNative } = await import("../hook-setup.ts");
   const findings: Finding[] = [];
   for (const hook of installedHooks(env)) {
     findings.push(
@@ -422,7 +422,8 @@ async function checkHooks(env: Environment): Promise<Finding[]> {
         const problem = await proveHook(hook, env);
         const next = `haft hook install ${hook.agent} --${hook.scope}`;
         if (problem !== undefined) return { state: "broken", found: `${hook.file}: ${problem}`, next };
-        return { state: "ok", found: `${hook.file} denies` };
+        const slow = await proveNative(hook, env);
+        return { state: "ok", found: slow === undefined ? `${hook.file} denies` : `${hook.file} denies. ${slow}` };
       }),
     );
   }

@@ -2,7 +2,13 @@ import { Buffer } from "node:buffer";
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { errorMessage } from "../../core/error.ts";
-import { AGENT_NAMES, type AgentName, denyAnswer, isAgentName } from "../../models/hook-protocols.ts";
+import {
+  AGENT_NAMES,
+  type AgentName,
+  denyAnswer,
+  isAgentName,
+  PROJECT_VARIABLES,
+} from "../../models/hook-protocols.ts";
 import { MAX_EVENT_BYTES } from "../../server/hook-socket.ts";
 import { UsageError } from "../arguments.ts";
 import { defineCommand, type Invocation } from "../command.ts";
@@ -69,14 +75,8 @@ async function readAll(stdin: Terminal["stdin"]): Promise<string> {
   return Buffer.concat(parts).toString("utf8");
 }
 
+/** `native/hook.c` has the same list, and finds the same folder. */
 const MARKS = ["haft.config.yml", "haft.config.yaml", "haft.config.json", ".haft", ".git"];
-
-/** Where these agents say which project they were started in. */
-const PROJECT_VARIABLES: Partial<Record<AgentName, string>> = {
-  claude: "CLAUDE_PROJECT_DIR",
-  gemini: "GEMINI_PROJECT_DIR",
-  cursor: "CURSOR_PROJECT_DIR",
-};
 
 /**
  * An agent runs hooks in the folder in which it works now, which may be below its project. A folder that was named, or that the
@@ -133,7 +133,7 @@ const install = defineCommand({
       if (answered !== undefined) return answered;
       setup.writeChange(change);
     }
-    setup.recordHook(env, change.file, { agent, scope: place.scope, folder });
+    setup.recordHook(env, change.file, { agent, scope: place.scope, folder, native: setup.nativeWords(place) });
     return showHooks(
       setup.installedHooks(env).filter(({ file }) => file === change.file),
       { terminal, output },
@@ -178,23 +178,35 @@ const remove = defineCommand({
   },
 });
 
+interface ShownHook extends InstalledHook {
+  state: string;
+  denies: boolean;
+  problem?: string;
+  /** Why each call starts Node. */
+  slow?: string;
+  gap?: string;
+}
+
 async function showHooks(
   hooks: readonly InstalledHook[],
   { terminal, output }: Pick<Invocation, "terminal" | "output">,
 ): Promise<number> {
-  const { GAPS, proveHook, stateOf } = await import("../hook-setup.ts");
-  const items: (InstalledHook & { state: string; denies: boolean; problem?: string; gap?: string })[] = [];
+  const { GAPS, proveHook, proveNative, stateOf } = await import("../hook-setup.ts");
+  const items: ShownHook[] = [];
   for (const hook of hooks) {
     const problem = await proveHook(hook, terminal.env);
-    items.push({ ...hook, state: stateOf(hook), denies: problem === undefined, problem, gap: GAPS[hook.agent] });
+    const denies = problem === undefined;
+    const slow = denies ? await proveNative(hook, terminal.env) : undefined;
+    items.push({ ...hook, state: stateOf(hook), denies, problem, slow, gap: GAPS[hook.agent] });
   }
   output.list({ items }, () =>
-    items.flatMap(({ agent, scope, file, state, denies, problem, gap }) => [
+    items.flatMap(({ agent, scope, file, state, denies, problem, slow, gap }) => [
       `${output.paint(denies && state === "installed" ? "green" : "red", denies ? state : "does not deny")}  ${agent}  ${scope}  ${safeLine(file)}`,
       ...(state === "changed"
         ? [output.paint("red", "  It is not what Haft wrote. `haft hook install` writes it again.")]
         : []),
       ...(problem === undefined ? [] : [output.paint("red", `  ${safeLine(problem)}`)]),
+      ...(slow === undefined ? [] : [output.paint("yellow", `  ${safeLine(slow)}`)]),
       ...(gap === undefined ? [] : [output.paint("red", `  ${gap}`)]),
     ]),
   );

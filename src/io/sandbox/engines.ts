@@ -36,8 +36,13 @@ function launcherArchitecture(): Architecture | undefined {
 }
 
 /** The launcher of this package. An application that was bundled without it has none. */
-export function findLauncher(from: string = fileURLToPath(import.meta.url)): TableRunner {
-  const name = `launch-${process.arch}`;
+export function findLauncher(from?: string): TableRunner {
+  return findNative("launch", from);
+}
+
+/** A native program of this package: `launch` or `hook`. */
+export function findNative(program: string, from: string = fileURLToPath(import.meta.url)): TableRunner {
+  const name = `${program}-${process.arch}`;
   const folders: string[] = [];
   for (let folder = dirname(from); folder !== dirname(folder); folder = dirname(folder)) folders.push(folder);
   try {
@@ -45,13 +50,13 @@ export function findLauncher(from: string = fileURLToPath(import.meta.url)): Tab
   } catch {
     // The package is not installed here, for example in a bundle.
   }
-  const program = folders.map((folder) => join(folder, "native", name)).find((path) => existsSync(path));
-  if (program === undefined) return { why: `the launcher (native/${name} of the package haft) was not found` };
+  const file = folders.map((folder) => join(folder, "native", name)).find((path) => existsSync(path));
+  if (file === undefined) return { why: `native/${name} of the package haft was not found` };
   try {
-    accessSync(program, constants.X_OK);
-    return { command: [program] };
+    accessSync(file, constants.X_OK);
+    return { command: [file] };
   } catch {
-    return { why: `${program} is not executable (chmod +x helps, unless its file system is mounted with noexec)` };
+    return { why: `${file} is not executable (chmod +x helps, unless its file system is mounted with noexec)` };
   }
 }
 
