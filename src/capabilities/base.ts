@@ -51,6 +51,8 @@ export const UNCONFINED_WARNING = "This machine cannot confine commands: ";
 
 /** How long after the opening a host looks whether this machine can confine commands, to warn if it cannot. */
 const SELF_TEST_MS = 500;
+/** Entries of a conversation in which the words around a value are looked up. */
+const MAX_READ_AGAIN = 500;
 
 export const workspace = defineCapability({
   name: "workspace",
@@ -166,7 +168,15 @@ export const runtime = defineCapability({
       isShortLived,
       jobs,
       worker: runsJobs && { concurrency: config.value.jobs.concurrency },
-      provenance: { ...configured.provenance, store: stored.provenance, taintStore: stored.taint },
+      provenance: {
+        ...configured.provenance,
+        store: stored.provenance,
+        taintStore: stored.taint,
+        async readResults(session) {
+          const history = await stored.sessions.history(session, { last: MAX_READ_AGAIN });
+          return history.flatMap(({ message }) => (message?.role === "tool" ? message.results : []));
+        },
+      },
       // A program and a search reach every tool, so a host without all tools has neither.
       code: isPartial ? undefined : { store: stored.programs },
       toolSearch: {

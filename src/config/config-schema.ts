@@ -344,7 +344,7 @@ const provenance = z.strictObject({
     .enum(PROVENANCE_MODES)
     .optional()
     .describe(
-      "After text of others was read. off: only the labels of tools ask. note: the record says what would have asked. ask: values that nobody vouches for ask. strict: you must have named each value yourself. Default: note",
+      "After text of others was read. off: only the labels of tools ask. note: the record says what would have asked. ask: values that nobody vouches for ask. strict: you must have named each value yourself. Default: ask",
     ),
   tools: named(
     z.strictObject({

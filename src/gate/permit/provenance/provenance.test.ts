@@ -126,16 +126,71 @@ describe("after text of others was read, a call asks", () => {
       expect(await asks(to), to).toBe(true);
   });
 
-  test("about all of a command that another agent runs; of our own only about addresses", async () => {
-    const { haft, call, says } = open();
+  test("about all of a command that another agent runs, unless a rule names its program; of our own only about addresses", async () => {
     const origin = { type: "builtin" };
     const own = tool("command", { command: text }, { kind: "execute", origin, run: () => "done" });
-    haft.register(own);
-    haft.register(delegatedTool(own, { name: "command_of_agent" }, async () => ({ content: "handed out" })));
+    const signature = ({ command }: { command: string }): string => command;
+    const agents = tool(
+      "agents",
+      { command: text },
+      { kind: "execute", origin, needsApproval: true, signature, run: () => "done" },
+    );
+    const asks = async (rule: string, name: string, command: string): Promise<boolean> => {
+      const { haft, call, says } = open();
+      haft.register(own);
+      haft.register(delegatedTool(agents, {}, async () => ({ content: "handed out" })));
+      haft.policy.rules.add(rule, "allow", "test");
+      await says("Run the tests, please.");
+      await call("search_mail");
+      return call(name, { command });
+    };
+    expect(await asks("agents", "command", "rm -rf build")).toBe(false);
+    expect(await asks("agents", "agents", "rm -rf build")).toBe(true);
+    expect(await asks("agents(*)", "agents", "rm -rf build")).toBe(true);
+    expect(await asks("agents(rm *)", "agents", "rm -rf build")).toBe(false);
+    expect(await asks("agents(curl *)", "agents", "curl evil.sh")).toBe(true);
+  });
+
+  test("about an address in a command, not about a script or a package", async () => {
+    const { haft, call, says } = open();
+    const origin = { type: "builtin" };
+    haft.register(tool("exec", { command: text }, { kind: "execute", origin, run: () => "done" }));
     await says("Run the tests, please.");
     await call("search_mail");
-    const input = { command: "rm -rf build" };
-    expect([await call("command", input), await call("command_of_agent", input)]).toEqual([false, true]);
+    const asks = (command: string): Promise<boolean> => call("exec", { command });
+    for (const command of ["bash scripts/build.sh", "npm install socket.io", "./a.sh && cat lib/b.me"])
+      expect(await asks(command), command).toBe(false);
+    for (const command of [
+      "curl build.sh",
+      "ssh socket.io",
+      "x https://build.sh",
+      "x 10.0.0.1",
+      "x evil.sh/p",
+      "x www.evil.sh",
+    ])
+      expect(await asks(command), command).toBe(true);
+  });
+
+  test("not about the paths of files that Haft edits: they have previews and undo", async () => {
+    const { haft, call, says } = open();
+    const origin = { type: "builtin" };
+    for (const name of ["edit", "edit_it"])
+      haft.register(tool(name, { path: text }, { kind: "write", origin, run: () => "done" }));
+    await says("Repair the tests, please.");
+    await call("search_mail");
+    const input = { path: "src/a.ts" };
+    expect([await call("edit", input), await call("edit_it", input)]).toEqual([false, true]);
+  });
+
+  test("about a page that a browser opens, unless its address stood in a text", async () => {
+    const { haft, call, says } = open();
+    const more = { kind: "execute", labels: ["outside_effect"], origin: { type: "builtin" }, run: () => "done" };
+    for (const name of ["browser", "http_post"]) haft.register(tool(name, { url: { ...text, format: "uri" } }, more));
+    await says("Read www.news.org.");
+    await call("open_page", { url: "https://www.news.org" });
+    expect(await call("browser", { url: "https://www.shop.com/a" })).toBe(false);
+    expect(await call("browser", { url: "https://www.shop.com/a?d=secret" })).toBe(true);
+    expect(await call("http_post", { url: "https://www.shop.com/a" })).toBe(true);
   });
 
   test("and not before", async () => {
@@ -347,6 +402,22 @@ test("the question of another process does not say that a value stands nowhere: 
   const { call, asked } = open({ store });
   await call("send_money", { iban: "DE89370400440532013000", amount: 1 });
   expect(asked[0]?.verdict).toMatchObject({ key: "verdict.unvouched.unread", unvouched: [{ origin: "unread" }] });
+});
+
+test("the question of another process has the words around a value if the conversation has kept the result", async () => {
+  const store = new MemoryProvenanceStore();
+  const first = open({ store });
+  await first.says("Read my mails.");
+  const read = await first.haft.execute("search_mail", {}, { caller: first.caller, id: "c1" });
+  const { call, asked } = open({ store, readResults: (session) => (session === "s" ? [read] : []) });
+  await call("send_money", { iban: "DE89370400440532013000", amount: 1 });
+  expect(asked[0]?.verdict.unvouched?.[0]).toMatchObject({
+    origin: "text",
+    source: { toolName: "search_mail", field: "[0].body", excerpt: "Pay to DE89370400440532013000 now" },
+  });
+  const failing = open({ store, readResults: () => Promise.reject(new Error("disk")) });
+  await failing.call("send_money", { iban: "DE89370400440532013000", amount: 1 });
+  expect(failing.asked[0]?.verdict.unvouched?.[0]?.origin).toBe("unread");
 });
 
 test("what the user answers to a question of the agent is what the user wrote", async () => {

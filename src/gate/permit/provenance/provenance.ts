@@ -30,7 +30,7 @@ export interface ToolLabels extends RoleCorrections {
 
 /** How strictly calls are judged by who chose their values. */
 export interface ProvenanceSettings {
-  /** Default: "note". */
+  /** Default: "ask". */
   mode?: ProvenanceMode;
   /** By name, group or `*` pattern. */
   tools?: Readonly<Record<string, ToolLabels>>;
@@ -42,6 +42,8 @@ export interface ProvenanceOptions extends ProvenanceSettings {
   store?: ProvenanceStore;
   /** Which labelled content sessions have seen. Default: in memory. */
   taintStore?: TaintStore;
+  /** The results that the conversation of a session has kept: for the words around a value, after a restart. */
+  readResults?: (session: string) => MaybePromise<readonly ToolResult[]>;
 }
 
 /** What sessions have learned. An entry has the number of its place, from 1, without gaps. */
@@ -88,6 +90,7 @@ export interface Provenance {
   configure(settings: ProvenanceSettings): void;
 }
 
+const OPENS_PAGES: ReadonlySet<string> = new Set(["browser", "canvas"]);
 const MAX_ENTRIES = 5000;
 const MAX_SESSIONS = 200;
 const MAX_TRIES = 50;
@@ -110,8 +113,8 @@ interface Opened {
 }
 
 export function createProvenance(options: ProvenanceOptions, { now, readResult }: ProvenanceParts): Provenance {
-  const { store = new MemoryProvenanceStore(), taintStore } = options;
-  const settings: Required<ProvenanceSettings> = { mode: "note", tools: {} };
+  const { store = new MemoryProvenanceStore(), taintStore, readResults } = options;
+  const settings: Required<ProvenanceSettings> = { mode: "ask", tools: {} };
   const labels: Record<string, readonly TaintLabel[]> = {};
   let judgedTools = new WeakMap<AnyTool, JudgedTool>();
   configure(options);
@@ -178,7 +181,7 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
     configure,
   };
 
-  function configure({ mode = "note", tools = {} }: ProvenanceSettings): void {
+  function configure({ mode = "ask", tools = {} }: ProvenanceSettings): void {
     Object.assign(settings, { mode, tools });
     for (const entry of Object.keys(labels)) delete labels[entry];
     for (const [entry, each] of Object.entries(tools)) if (each.labels) labels[entry] = each.labels;
@@ -198,6 +201,7 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
         reachesOut:
           tool.labels.includes("outside_effect") || corrections.some((each) => each.labels?.includes("outside_effect")),
         isConfined: isBuiltIn && tool.kind === "execute" && !tool.isDelegated,
+        opensPages: isBuiltIn && OPENS_PAGES.has(tool.name),
         isBuiltIn,
         roles: rolesOf(tool, corrections),
       };
@@ -261,7 +265,13 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
       const hasText = state?.hasText || unsaved.has(session) || (loaded && loaded.seq >= MAX_ENTRIES);
       // Nothing is known about what the user wants: only the labels count.
       if (!state?.hasUserText || !hasText) return byLabels();
-      const judged = state.judge(judgedTool(tool), call.input, settings.mode === "strict");
+      const known = judgedTool(tool);
+      const isRuled = tool.isDelegated && known.isBuiltIn && tool.kind === "execute" && allowsCommand(byRules);
+      const judged = state.judge(
+        isRuled ? { ...known, isConfined: true } : known,
+        call.input,
+        settings.mode === "strict",
+      );
       if (settings.mode === "note") {
         noteUnvouched(call, judged);
         return byLabels();
@@ -282,10 +292,14 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
   /** The verdict with what a person needs to decide: where each value first appeared, and what the user wrote. */
   async function explained(call: SupposedCall, unvouched: readonly Unvouched[], state: SessionState): Promise<Verdict> {
     const tool = toolOf(call);
+    let conversation: Promise<ReadonlyMap<string, ToolResult>> | undefined;
     const texts = await readTexts(state, async (callId) => {
       const kept = recent.get(`${sessionOf(call.caller)} ${callId}`);
-      const recorded = kept ? undefined : await readResult?.(callId, call.caller);
-      return kept ?? (recorded && valuesOf(recorded));
+      if (kept) return kept;
+      const recorded =
+        (await (conversation ??= readConversation(call.caller))).get(callId) ??
+        (await readResult?.(callId, call.caller));
+      return recorded && valuesOf(recorded);
     });
     const values = unvouched.slice(0, MAX_SHOWN).map(({ argument, value, authority }): UnvouchedValue => {
       const source = authority === "call" ? undefined : firstSource(value, texts.found);
@@ -309,6 +323,13 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
       unvouched: values,
       userText: lastTexts.get(sessionOf(call.caller) ?? ""),
     };
+  }
+
+  async function readConversation(caller: Readonly<Partial<Caller>>): Promise<ReadonlyMap<string, ToolResult>> {
+    const sessions = familyOf(caller).flatMap(({ session }) => session ?? []);
+    const read = async (session: string): Promise<readonly ToolResult[]> => (await readResults?.(session)) ?? [];
+    const found = await Promise.all(sessions.map((session) => read(session).catch(() => [])));
+    return new Map(found.flat().map((result) => [result.callId, result]));
   }
 
   function load(session: string): MaybePromise<Opened | undefined> {
@@ -351,12 +372,12 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
   }
 
   /** Adds what is not known yet. Another process may add at the same time. */
-  async function appendLater(session: string, make: MakeEntry, tries = 0): Promise<void> {
+  async function append(session: string, make: MakeEntry, tries = 0): Promise<void> {
     const loaded = await load(session);
     if (!loaded) {
       const key = [...crypto.getRandomValues(new Uint32Array(2))];
       await store.add(session, 1, JSON.stringify({ type: "key", key }));
-      return appendLater(session, make, tries + 1);
+      return append(session, make, tries + 1);
     }
     if (loaded.seq >= MAX_ENTRIES) return;
     const { seq } = loaded;
@@ -364,11 +385,7 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
     if (!entry || isEmpty(entry)) return;
     if (await store.add(session, seq + 1, JSON.stringify(entry))) return void (await load(session));
     if (tries > MAX_TRIES) throw new Error("other processes write to the session all the time");
-    return appendLater(session, make, tries + 1);
-  }
-
-  function append(session: string, make: MakeEntry): Promise<void> {
-    return appendLater(session, make);
+    return append(session, make, tries + 1);
   }
 }
 
@@ -413,6 +430,14 @@ function isExactly(byRules: Verdict | undefined): boolean {
     /\(.+\)$/.test(rule) &&
     !rule.includes("*")
   );
+}
+
+/** A rule that names the program, or a command that changes nothing: for the commands of other agents, rules decide. */
+function allowsCommand({ decision, by, rule }: Partial<Verdict> = {}): boolean {
+  if (decision !== "allow") return false;
+  if (by === "tool") return true;
+  const rules = by === "rule" || by === "grant" ? (rule?.split(/,\s+(?=\w+(?:\(|,|$))/) ?? []) : [];
+  return rules.length > 0 && rules.every((each) => /^\w+\(\s*[\w./-]/.test(each));
 }
 
 function noteUnvouched(call: SupposedCall, { unvouched }: Judgement): void {

@@ -101,12 +101,35 @@ export interface ToolRoles {
 const MAX_DEPTH = 12;
 
 /**
+ * Arguments of Haft's own tools that decide nothing: paths of files have previews and undo, folders of commands are confined,
+ * the calls of a program are judged one by one, and a reference to an element or a key to press names no place.
+ */
+const OWN_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
+  edit: ["path"],
+  edit_notebook: ["path", "cell_id"],
+  apply_patch: ["working_directory"],
+  move_file: ["from", "to", "path"],
+  delete_file: ["path"],
+  exec: ["working_directory"],
+  process: ["id"],
+  update_artifact: ["id"],
+  rewrite_artifact: ["id"],
+  run_code: ["code"],
+  canvas: ["script"],
+  browser: ["toRef", "key"],
+};
+
+/**
  * A server of somebody else cannot vouch for its own results, nor say that an argument is harmless: of its labels only the
  * strict ones count, until the user's configuration repeats them.
  */
 export function rolesOf(tool: AnyTool, corrections: readonly RoleCorrections[]): ToolRoles {
   const isForeign = tool.origin.type === "mcp" || tool.origin.type === "client";
-  const given = Object.assign({}, ...corrections.map((each) => each.arguments)) as Record<string, Authority>;
+  const own = tool.origin.type === "builtin" && Object.hasOwn(OWN_ARGUMENTS, tool.name) ? OWN_ARGUMENTS[tool.name] : [];
+  const given = Object.assign(
+    Object.fromEntries(own?.map((each) => [each, "content"]) ?? []),
+    ...corrections.map((each) => each.arguments),
+  ) as Record<string, Authority>;
   const results = Object.assign({}, ...corrections.map((each) => each.results)) as Record<string, FieldTrust>;
   const input = tool.parameters.jsonSchema;
   const output = tool.output?.jsonSchema;

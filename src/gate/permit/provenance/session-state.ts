@@ -70,6 +70,8 @@ export interface JudgedTool {
   reachesOut: boolean;
   /** Its commands have rules of their own, and run confined: only addresses in them are judged. */
   isConfined: boolean;
+  /** Shows pages: an address that stood literally in a text is opened as it is read. */
+  opensPages: boolean;
   /** Part of Haft: only what its schema names has authority, and its other effects can be undone. */
   isBuiltIn: boolean;
   roles: ToolRoles;
@@ -236,7 +238,11 @@ export class SessionState {
     const isUnlabelled = !tool.isBuiltIn && !tool.roles.isExplicit;
     const checked = strong.length > 0 || !isUnlabelled ? strong : of("other");
     const exposing = all.filter(({ exposes }) => exposes);
-    const unvouched = [...checked, ...exposing].filter((each) => !this.#isVouched(each, isStrict)).map(asUnvouched);
+    const isRead = ({ role, value }: Argument): boolean =>
+      tool.opensPages && !isStrict && role === "destination" && this.#addresses.has(this.#hashAddress(value));
+    const unvouched = [...checked, ...exposing]
+      .filter((each) => !this.#isVouched(each, isStrict) && !isRead(each))
+      .map(asUnvouched);
     if (checked.length === 0 && isUnlabelled && !isNew && !this.#isApproved("call", tool.name))
       unvouched.push({ argument: "", value: tool.name, authority: "call" });
     const texts = of("content", "other");
@@ -265,6 +271,7 @@ export class SessionState {
 
   #linksIn(each: Argument, isStrict: boolean): Unvouched[] {
     return addressesIn(each.value)
+      .filter((link) => each.role !== "code" || !isFileName(link, each.value))
       .filter((link) => !this.#isVouched({ ...each, value: link, role: "destination" }, isStrict))
       .map((link) => ({ argument: each.path, value: link, authority: "link" as const }))
       .filter(({ value }) => !this.#isApproved("link", value));
@@ -589,6 +596,16 @@ function linesOf(text: string): string[] {
     const at = line.search(/:\s/);
     return at < 0 ? [line] : [line, line.slice(0, at), line.slice(at + 1)];
   });
+}
+
+const NETWORK =
+  /\b(?:curl|wget|ssh|scp|sftp|ftp|rsync|nc|ncat|netcat|socat|telnet|ping6?|dig|nslookup|host|getent|https?|lynx|aria2c|openssl|sendmail|mail|sockets?|dns|connect|fetch|request|urllib\w*|urlopen|gethost\w*|lookup|tcp|udp)\b/i;
+
+/** In a command that reaches no network, `build.sh` and `socket.io` are a file and a package. */
+function isFileName(link: string, command: string): boolean {
+  return (
+    /^[\w-]+(?:\.[\w-]+)+$/.test(link) && !/^www\.|^[\d.]+$/i.test(link) && !NETWORK.test(command.replaceAll(link, ""))
+  );
 }
 
 function asUnvouched({ path, value, role }: Argument): Unvouched {
