@@ -369,7 +369,7 @@ class Runtime {
         ),
       async remember({ scope, rules: given = [], by, via }, call) {
         if (scope === "session") {
-          await grants.add(given, call.caller, { by, via });
+          await grants.add(given, call.caller, { by, via, shown: toolOf(call) });
           return;
         }
         for (const rule of given) {

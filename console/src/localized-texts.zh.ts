@@ -180,6 +180,7 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "verdict.askRule": "规则 {rule}（{origin}）要求询问。",
   "verdict.allowRule": "规则 {rule}（{origin}）允许它。",
   "verdict.grant": "授权 {grant} 允许它。",
+  "verdict.otherDefinition": "“{tool}”的定义与给出授权 {grant} 时不同，因此该授权不适用。",
   "verdict.allowRules": "规则 {rules} 允许它的每一部分。",
   "verdict.planMode": "计划模式下只运行只读工具。",
   "verdict.protected": "{path} 受保护：{why}。",

@@ -1,6 +1,6 @@
 import type { Caller } from "../core/call.ts";
 import type { MaybePromise } from "../core/stage.ts";
-import { type GrantRows, MemoryGrantRows, settlementOf } from "./grants.ts";
+import { chargeOf, type GrantRows, MemoryGrantRows, settlementOf } from "./grants.ts";
 import { type DueJobs, type JobRows, MemoryJobRows } from "./job-rows.ts";
 import type { WholePreview } from "./shown-question.ts";
 import type { QueuedJob, StoredCall } from "./stored-call.ts";
@@ -87,8 +87,8 @@ export interface CallStore {
   change(id: string, transition: RowChange, together?: WithChange): MaybePromise<StoredCall | undefined>;
   /** Changes jobs in the transaction that finds them. Skips those that another process takes at the same moment. */
   takeDue(due: DueJobs, transition: RowChange): MaybePromise<StoredCall[]>;
-  /** The newest ended call with this id that has a charge of the grant. */
-  findCharged(callId: string, grant: string): MaybePromise<string | undefined>;
+  /** The ended calls with this id that have a charge of the grant, the newest first: ids are unique in one conversation only. */
+  findCharged(callId: string, grant: string): MaybePromise<StoredCall[]>;
   /** For a call that did not happen and has no question. */
   remove(id: string): MaybePromise<void>;
   /** A number for each row that grows with each of its changes. */
@@ -212,9 +212,9 @@ export class MemoryCallStore implements CallStore {
     return job.seq === 0 ? { ...job, seq: this.jobs.nextSeq() } : job;
   }
 
-  findCharged(callId: string, grant: string): string | undefined {
-    const ended = [...this.#older.byId.values(), ...this.#ended.byId.values()];
-    return ended.findLast((row) => row.callId === callId && row.charges?.some((charge) => charge.grant === grant))?.id;
+  findCharged(callId: string, grant: string): StoredCall[] {
+    const ended = [...this.#older.byId.values(), ...this.#ended.byId.values()].reverse();
+    return ended.filter((row) => row.callId === callId && chargeOf(row, grant));
   }
 
   remove(id: string): void {

@@ -18,7 +18,7 @@ import {
   type QuestionQuery,
   type WithChange,
 } from "./call-store.ts";
-import { type Charge, chargesOf, type GrantRows } from "./grants.ts";
+import { type Charge, type ChargedCall, chargedCall, chargesOf, type GrantRows } from "./grants.ts";
 import { redacted } from "./redact-ended.ts";
 import type { QuestionDraft, WholePreview } from "./shown-question.ts";
 import { replacedResult } from "./stored-result.ts";
@@ -382,12 +382,12 @@ export class Calls {
   }
 
   /**
-   * Gives back what a call took from a grant: a person knows that it did nothing. Of several calls with the id, the newest.
-   * False if there is none with such a charge.
+   * Gives back what a call took from a grant: a person knows that it did nothing. False if there is none with such a charge. Throws
+   * if several calls may be meant.
    */
-  async giveBackCharge(callId: string, grant: string): Promise<boolean> {
-    const id = await this.#store.findCharged(callId, grant);
-    return id !== undefined && (await this.#change(id, giveBackCharges(grant))) !== undefined;
+  async giveBackCharge(call: ChargedCall, grant: string): Promise<boolean> {
+    const row = chargedCall(await this.#store.findCharged(call.callId, grant), call, grant);
+    return row !== undefined && (await this.#change(row.id, giveBackCharges(grant))) !== undefined;
   }
 
   /** A job of this process that started is tried again, perhaps by another worker. */

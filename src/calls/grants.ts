@@ -4,6 +4,7 @@ import { SKEW_MS } from "../core/clock.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
+import type { StoredCall } from "./stored-call.ts";
 
 /** Whom a grant covers. `null`: only callers without one. Omitted: any. A subagent is covered only by a grant of its depth. */
 export interface GrantHolder {
@@ -165,6 +166,51 @@ export function chargeRefused(grant: string, why: string): ToolError {
     next: "Make the call again: without the grant, a person is asked.",
     data: { grant },
   });
+}
+
+export function chargeOf({ charges }: { charges?: readonly Charge[] }, grant: string): Charge | undefined {
+  return charges?.find((charge) => charge.grant === grant);
+}
+
+/** A call that a grant was charged for. Its id alone is enough if no other call of the grant has it. */
+export interface ChargedCall {
+  callId: string;
+  /** `null`: of a caller without one. */
+  session?: string | null | undefined;
+  /** Unix milliseconds, if several calls of the session have the id. */
+  begunAt?: number | undefined;
+}
+
+/** The one that is meant; undefined if there is none. Throws if several may be. */
+export function chargedCall<Row extends Pick<StoredCall, "callId" | "caller" | "begunAt" | "charges">>(
+  rows: readonly Row[],
+  { callId, session, begunAt }: ChargedCall,
+  grant: string,
+): Row | undefined {
+  const meant = rows.filter(
+    (row) =>
+      (session === undefined || session === (row.caller.session ?? null)) &&
+      (begunAt === undefined || begunAt === row.begunAt),
+  );
+  if (meant.length < 2) return meant[0];
+  const choices = meant.map((row) => {
+    const { amount, unit, isUnknown } = chargeOf(row, grant) ?? {};
+    const took = amount === undefined ? undefined : fromMicros(amount);
+    return { session: row.caller.session ?? null, begunAt: row.begunAt, amount: took, unit, isUnknown };
+  });
+  const shown = choices.map(({ session: of, begunAt: at = 0, amount, unit = "", isUnknown }) => {
+    const facts = [amount === undefined ? "" : `${amount} ${unit}`, isUnknown ? "outcome unknown" : ""].filter(Boolean);
+    const more = facts.length > 0 ? ` (${facts.join(", ")})` : "";
+    return `${of === null ? "no session" : `session ${JSON.stringify(of)}`}, begun ${new Date(at).toISOString()}${more}`;
+  });
+  throw toolError(
+    "conflict",
+    `Grant "${grant}" was charged for ${meant.length} calls ${JSON.stringify(callId)}: ${shown.join("; ")}`,
+    {
+      next: "Say which one: its session, and if several are left, when it began.",
+      data: { choices },
+    },
+  );
 }
 
 /** What a call takes from the grants that permit it. */

@@ -63,7 +63,17 @@ export const ExtendGrantRequest = named(
 );
 export type ExtendGrantRequest = z.infer<typeof ExtendGrantRequest>;
 
-export const RefundRequest = named("RefundRequest", z.strictObject({ callId: Name }));
+/** Call ids are unique in one conversation only. If several calls of the grant have the id, the answer is 409 with them. */
+export const RefundRequest = named(
+  "RefundRequest",
+  z.strictObject({
+    callId: Name,
+    /** Of the caller. `null`: it had none. */
+    session: z.string().nullable().optional(),
+    /** When the call began, if several calls of the session have the id. */
+    begunAt: Time.optional(),
+  }),
+);
 export type RefundRequest = z.infer<typeof RefundRequest>;
 
 export const grants = {

@@ -168,6 +168,8 @@ export const TEXTS = {
   "verdict.askRule": "The rule {rule} ({origin}) requires approval.",
   "verdict.allowRule": "The rule {rule} ({origin}) allows it.",
   "verdict.grant": "The grant {grant} allows it.",
+  "verdict.otherDefinition":
+    '"{tool}" is defined differently now than when the grant {grant} was given, so the grant does not cover it.',
   "verdict.allowRules": "The rules {rules} allow every part of it.",
   "verdict.planMode": "In plan mode only read-only tools run.",
   "verdict.protected": "{path} is protected: {why}.",

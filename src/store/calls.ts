@@ -13,7 +13,7 @@ import {
   type RowChange,
   type WithChange,
 } from "../calls/call-store.ts";
-import { type Charge, type Grant, settlementOf } from "../calls/grants.ts";
+import { type Charge, chargeOf, type Grant, settlementOf } from "../calls/grants.ts";
 import { jobNewsOf } from "../calls/job.ts";
 import type { DueJobs } from "../calls/job-rows.ts";
 import type { WholePreview } from "../calls/shown-question.ts";
@@ -286,10 +286,10 @@ export class SqlCalls implements CallStore {
     return written.map(([read, changed]) => this.#afterChange(read, changed));
   }
 
-  async findCharged(callId: string, grant: string): Promise<string | undefined> {
+  async findCharged(callId: string, grant: string): Promise<StoredCall[]> {
     const where = "WHERE call_id = ? AND charges IS NOT NULL AND state = 'ended' ORDER BY created_at DESC";
-    const rows = await calls.select(this.#context.database, ["id", "charges"], where, [calls.toSql("callId", callId)]);
-    return rows.find(({ charges }) => charges?.some((charge) => charge.grant === grant))?.id;
+    const rows = await this.#select(where, [calls.toSql("callId", callId)]);
+    return rows.flatMap(({ call }) => (chargeOf(call, grant) ? call : []));
   }
 
   async remove(id: string): Promise<void> {

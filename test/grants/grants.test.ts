@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Clock } from "../../src/core/clock.ts";
 import type { Caller } from "../../src/core/call.ts";
 import { createTool } from "../../src/core/create-tool.ts";
-import { toolError } from "../../src/core/error.ts";
+import { type ToolError, toolError } from "../../src/core/error.ts";
 import type { ToolEvent } from "../../src/core/events.ts";
 import { createHaft, createRuntime, type RuntimeOptions } from "../../src/runtime.ts";
 import { createFakeClock } from "../../src/testing/fake-clock.ts";
@@ -11,14 +11,15 @@ import { readCommand } from "../../src/io/shell/command-signature.ts";
 import { openStore } from "../../src/store/store.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 
-const push = createTool({
+const pushConfig = {
   name: "push",
   description: "Pushes",
   kind: "execute",
   permission: "confirm",
   parameters: [],
   run: () => "pushed",
-});
+} as const;
+const push = createTool(pushConfig);
 
 async function askAndGrant(scope: "session" | "always") {
   const haft = createHaft({ tools: [push] });
@@ -46,6 +47,37 @@ test("a grant for always applies to all callers, and is passed to the store of r
   const { haft, call } = await askAndGrant("always");
   expect(await call({ session: "other", user: "bob" })).toMatchObject({ status: "completed" });
   expect(haft.policy.rules.rules()).toMatchObject([{ text: "push", list: "allow", origin: "local" }]);
+});
+
+test("a grant from a question covers the tool as it was shown: defined otherwise it asks, and says why", async () => {
+  const { haft, call } = await askAndGrant("session");
+  const caller = { session: "s", user: "ann" };
+  const [grant] = await haft.policy.grants.list();
+  expect(Object.keys(grant!.tools)).toEqual(["push@1.0.0"]);
+  const define = (config: object) => {
+    haft.tools.registry.unregister("push");
+    haft.register(createTool({ ...pushConfig, ...config }));
+  };
+  define({ description: "Pushes everything, also secrets" });
+  const asked = await call(caller);
+  expect(asked).toMatchObject({ status: "pending" });
+  const [question] = await haft.approvals.list("pending");
+  expect(question).toMatchObject({
+    verdict: { key: "verdict.otherDefinition", by: "tool", values: { tool: "push", grant: grant!.id } },
+  });
+  const explained = await haft.policy.explain("push", {}, { caller });
+  expect(explained.verdict).toMatchObject({ decision: "ask", key: "verdict.otherDefinition" });
+  expect(explained.text).toContain("grants: decides: ask.");
+  // A denial says nothing about grants.
+  expect((await haft.policy.explain("push", {}, { caller, mode: "dontAsk" })).verdict.decision).toBe("deny");
+  // The same definition again, with other code: only what was shown counts.
+  define({ run: () => "pushed again" });
+  expect(await call(caller)).toMatchObject({ status: "completed", display: "pushed again" });
+  // What was saved before grants knew definitions covers any.
+  await haft.policy.grants.revoke(grant!.id);
+  await haft.policy.grants.give({ holder: caller, rules: ["push"], why: "of an earlier version" });
+  define({ description: "Pushes something" });
+  expect(await call(caller)).toMatchObject({ status: "completed" });
 });
 
 test("a grant never beats a deny, an ask rule or a mode that denies, also a later one", async () => {
@@ -162,6 +194,32 @@ describe.each(["memory", "a store"])("a grant in %s", (where) => {
     expect(await call(0.000001)).toMatchObject({ status: "pending" });
     expect(paid).toEqual([0.1, 0.2]);
     expect(await haft.policy.grants.get(id)).toMatchObject({ spent: 300_000 });
+  });
+
+  test("gives back what the call took that is meant: ids are unique in one session only", async () => {
+    const { call, give, haft } = await open();
+    const { id } = await give({ budget: { unit: "EUR", max: 100 } });
+    const { grants } = haft.policy;
+    for (const [amount, session] of [
+      [1, "a"],
+      [2, "b"],
+      [4, undefined],
+      [8, undefined],
+    ] as const)
+      expect(await call(amount, { session }, { id: "c1" })).toMatchObject({ status: "completed" });
+    const refused: unknown = await grants.giveBack(id, "c1").catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: "conflict", message: expect.stringContaining("4 calls") });
+    const { choices } = (refused as ToolError).data as { choices: { session: string | null; begunAt: number }[] };
+    expect(choices.map(({ session }) => session).sort()).toEqual(["a", "b", null, null]);
+    expect(await grants.giveBack(id, { callId: "c1", session: "a" })).toMatchObject({ spent: 14_000_000, used: 3 });
+    await expect(grants.giveBack(id, { callId: "c1", session: "a" })).rejects.toThrow("has taken anything");
+    await expect(grants.giveBack(id, { callId: "c1", session: null })).rejects.toThrow("2 calls");
+    const ofNone = choices.filter(({ session }) => session === null);
+    if (ofNone[0]!.begunAt !== ofNone[1]!.begunAt) {
+      const { begunAt } = ofNone[1]!;
+      expect(await grants.giveBack(id, { callId: "c1", session: null, begunAt })).toMatchObject({ used: 2 });
+    }
+    await expect(grants.giveBack(id, { callId: "c1", session: "other" })).rejects.toThrow("has taken anything");
   });
 
   test.each([[-5], [0.0000001], [1e300], [101]])("does not cover the amount %d", async (amount) => {

@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { validatedInput } from "../../core/create-tool.ts";
 import { errorMessage } from "../../core/error.ts";
 import { isOneLine } from "../../calls/approval.ts";
+import { callKey } from "../../calls/calls.ts";
 import { fromMicros, type Grant } from "../../calls/grants.ts";
 import type { ConfigSource } from "../../config/sources.ts";
 import type { Verdict } from "../../contracts/basics.ts";
@@ -524,10 +525,12 @@ export function ruleHitsOf(log: AuditLog): RuleHits {
     let cursor: string | undefined;
     do {
       const page = await log.query({ kind: INPUT_KINDS, limit: PAGE_SIZE, cursor });
-      for (const { callId, data, at } of page.entries) {
+      for (const { callId, caller, data, at } of page.entries) {
         const { verdict } = data;
-        if (callId === undefined || !isObject(verdict) || counted.has(callId)) continue;
-        counted.add(callId);
+        if (callId === undefined || !isObject(verdict)) continue;
+        const call = callKey(caller ?? {}, callId);
+        if (counted.has(call)) continue;
+        counted.add(call);
         const { rule } = verdict;
         if (typeof rule !== "string") continue;
         for (const text of new Set([rule, ...rule.split(", ")])) {
@@ -619,6 +622,6 @@ export function createGrantsApi({ policy: { grants } }: Pick<Haft, "policy">): H
       describe(await grants.extend((await find(params.id)).id, body, identity.name)),
     revoke: async ({ params, identity }) => describe(await grants.revoke((await find(params.id)).id, identity.name)),
     refund: async ({ params, body, identity }) =>
-      describe(await grants.giveBack((await find(params.id)).id, body.callId, identity.name)),
+      describe(await grants.giveBack((await find(params.id)).id, body, identity.name)),
   };
 }

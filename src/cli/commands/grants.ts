@@ -79,12 +79,24 @@ const revoke = defineCommand({
 });
 
 const refund = defineCommand({
-  examples: [["haft grants refund grt_1 call_7", "you found out that this call did nothing"]],
+  examples: [
+    ["haft grants refund grt_1 call_7", "you found out that this call did nothing"],
+    ["haft grants refund grt_1 call_7 --session s1", "if calls of other sessions have the same id"],
+  ],
   operands: [GRANT, { name: "CALL", listedBy: "haft audit query" }],
+  options: {
+    session: { type: "text", value: "NAME", about: "Of the call, if several have this id" },
+    "without-session": { type: "flag", about: "The call of a caller without a session" },
+    begun: { type: "moment", value: "WHEN", about: "When it began, if several of the session have this id" },
+  },
   notes: ["A call with an unknown outcome stays charged until its result arrives, or you do this."],
   uses: ["grants"],
-  async run({ connect, output, operands: [id = "", callId = ""] }) {
-    const refunded = await (await connect(SHORT)).grants.refund(id, { callId });
+  async run({ connect, output, operands: [id = "", callId = ""], options }) {
+    const { session, "without-session": hasNone, begun: begunAt } = options;
+    if (session !== undefined && hasNone)
+      throw new UsageError("A call has a session or none.", "Leave out one option.");
+    const call = { callId, session: hasNone ? null : session, begunAt };
+    const refunded = await (await connect(SHORT)).grants.refund(id, call);
     output.data(refunded, (grant) => showGrant(grant, output));
   },
 });

@@ -2,6 +2,7 @@ import { sha256 } from "../../calls/approval-binding.ts";
 import type { Calls } from "../../calls/calls.ts";
 import {
   badGrant,
+  type ChargedCall,
   chargesOf,
   type Grant,
   type GrantCaps,
@@ -105,12 +106,25 @@ export class Grants {
     return definitionsOf(named);
   }
 
-  /** The caller's session may use these rules from now on. */
-  add(rules: string | readonly string[], to: Partial<Caller>, more: Partial<GrantDraft> = {}): Promise<Grant> {
-    const { maxMinutes = SESSION_MINUTES, maxUses } = this.#options.caps?.() ?? {};
+  /**
+   * The caller's session may use these rules from now on, for the tools as they are defined now. `shown`: the tool of the call that
+   * a person was asked about.
+   */
+  async add(
+    rules: string | readonly string[],
+    to: Partial<Caller>,
+    { shown, ...more }: Partial<GrantDraft> & { shown?: AnyTool } = {},
+  ): Promise<Grant> {
+    const { caps, tools } = this.#options;
+    const { maxMinutes = SESSION_MINUTES, maxUses } = caps?.() ?? {};
     const minutes = Math.min(SESSION_MINUTES, maxMinutes);
     const holder = this.holderOf(to, "session");
-    return this.give({ holder, rules: [rules].flat(), why: "this session", minutes, maxUses, ...more });
+    const given = [rules].flat();
+    const compiled = given.map((text) => compileRule({ text, list: "allow", origin: GRANT }));
+    // The tool of a call may be that of one conversation, which is not among all tools.
+    const named = tools().filter((tool) => tool.name !== shown?.name && compiled.some((rule) => rule.appliesTo(tool)));
+    const definitions = definitionsOf(shown ? [...named, shown] : named);
+    return this.give({ holder, rules: given, tools: definitions, why: "this session", minutes, maxUses, ...more });
   }
 
   /** Whom a grant covers that is given to a caller: in this session only, or wherever the person and the agent meet again. */
@@ -168,11 +182,12 @@ export class Grants {
     return revoked;
   }
 
-  /** Gives back what a call took: a person found out that it did nothing. */
-  async giveBack(id: string, callId: string, by?: string): Promise<Grant> {
+  /** Gives back what a call took: a person found out that it did nothing. Throws if several calls may be meant. */
+  async giveBack(id: string, call: string | ChargedCall, by?: string): Promise<Grant> {
     await this.#require(id);
-    if (!(await this.#options.calls.giveBackCharge(callId, id)))
-      throw badGrant(`No call "${callId}" that has ended has taken anything from grant "${id}"`);
+    const meant = typeof call === "string" ? { callId: call } : call;
+    if (!(await this.#options.calls.giveBackCharge(meant, id)))
+      throw badGrant(`No call "${meant.callId}" that has ended has taken anything from grant "${id}"`);
     const changed = await this.#options.rows.change(id, () => ({}), { change: "given_back", by });
     const grant = changed ?? (await this.#require(id));
     this.#emit(grant, "given_back");
@@ -201,15 +216,38 @@ export class Grants {
     return isFound;
   }
 
-  /** The verdict of a grant on a call that the rules would ask about. Undefined if none covers it. */
-  allow(judged: Judged, caller: Partial<Caller>): MaybePromise<Verdict | undefined> {
-    const open = this.openFor(judged.tool, caller);
-    if (open instanceof Promise) return open.then((grants) => this.#allow(grants, judged));
-    return this.#allow(open, judged);
+  /**
+   * The verdict on a call that the rules would ask about. It asks too if a grant would cover the call, but was given for another
+   * definition of the tool. Undefined if none does.
+   */
+  answer(judged: Judged, caller: Partial<Caller>, asks: Verdict): MaybePromise<Verdict | undefined> {
+    const open = this.#openFor(judged.tool, caller);
+    if (open instanceof Promise) return open.then((grants) => this.#answer(grants, judged, asks));
+    return this.#answer(open, judged, asks);
   }
 
-  /** Grants that may cover calls of the tool by this caller, the newest first. */
-  openFor(tool: AnyTool, caller: Partial<Caller>): MaybePromise<Grant[]> {
+  #answer(open: readonly Grant[], judged: Judged, asks: Verdict): MaybePromise<Verdict | undefined> {
+    if (open.length === 0) return undefined;
+    const hash = definitionHash(judged.tool, sha256);
+    const isShown = ({ tools }: Grant): boolean => {
+      const shown = Object.values(tools);
+      return shown.length === 0 || shown.includes(hash);
+    };
+    const mine = open.filter(isShown);
+    const allowed = this.#allow(mine, judged);
+    if (mine.length === open.length || asks.decision !== "ask") return allowed;
+    const before = this.#allow(open, judged);
+    const explain = (now: Verdict | undefined, then: Verdict | undefined): Verdict | undefined => {
+      const other = then?.grants?.find((id) => !mine.some((grant) => grant.id === id));
+      if (now || other === undefined) return now;
+      return { ...asks, ...reasonText("verdict.otherDefinition", { tool: judged.tool.name, grant: other }) };
+    };
+    if (!(allowed instanceof Promise) && !(before instanceof Promise)) return explain(allowed, before);
+    return Promise.all([allowed, before]).then(([now, then]) => explain(now, then));
+  }
+
+  /** Grants that may cover calls by this caller, the newest first, whatever definition of the tool they were given for. */
+  #openFor(tool: AnyTool, caller: Partial<Caller>): MaybePromise<Grant[]> {
     const { rows, calls, caps } = this.#options;
     const needsBudget = tool.amount !== undefined && hasBudgetCap(caps?.() ?? {});
     const isFor = (grant: Grant): boolean => {
@@ -219,8 +257,7 @@ export class Grants {
         void this.#seen(grant);
         return false;
       }
-      const shown = Object.values(grant.tools);
-      return shown.length === 0 || shown.includes(definitionHash(tool, sha256));
+      return true;
     };
     const open = rows.list({ isOpen: true, of: caller, max: MAX_OPEN_GRANTS });
     return open instanceof Promise ? open.then((grants) => grants.filter(isFor)) : open.filter(isFor);

@@ -449,7 +449,8 @@ function askedOf({ startedAt }: Call, row: StoredCall, now: number): AskedCall {
 function mayRunFirst(call: Call, { decision, by, key }: Verdict): boolean {
   const { origin, preview, mode, isDelegated } = toolOf(call);
   const isJob = call.secondPass !== undefined || Boolean(call.options.background ?? mode === "background");
-  const isOwnDefault = decision === "ask" && by === "tool" && key === "verdict.toolAsks";
+  const isDefault = key === "verdict.toolAsks" || key === "verdict.otherDefinition";
+  const isOwnDefault = decision === "ask" && by === "tool" && isDefault;
   return isOwnDefault && !isJob && !isDelegated && preview !== undefined && origin.type === "builtin";
 }
 

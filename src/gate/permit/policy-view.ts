@@ -104,7 +104,7 @@ export function createPolicyView({
       const byRules = await withAnswers((answers) =>
         explainVerdict(rules, { ...call, answers, defaultPermission }, { layers }),
       );
-      const granted = isAsking(byRules.verdict) ? await grants.allow(call, caller) : undefined;
+      const granted = isAsking(byRules.verdict) ? await grants.answer(call, caller, byRules.verdict) : undefined;
       const mustAsk = requiresApproval?.(tool);
       const asks: Verdict | undefined =
         mustAsk === undefined
@@ -151,7 +151,12 @@ export function createPolicyView({
 /** A grant answers what the rules would ask. */
 function withGrant(explained: Explanation, verdict: Verdict): Explanation {
   const steps = [...explained.steps, { name: "grants", outcome: "decides", stepVerdict: verdict } as const];
-  return { ...explained, verdict, steps, text: `${explained.text}\ngrants: decides: allow. ${verdict.reason}` };
+  return {
+    ...explained,
+    verdict,
+    steps,
+    text: `${explained.text}\ngrants: decides: ${verdict.decision}. ${verdict.reason}`,
+  };
 }
 
 /** As for real calls, the strictest of the rules and what comes after them applies. */

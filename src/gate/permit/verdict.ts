@@ -13,7 +13,7 @@ import type { Provenance } from "./provenance/provenance.ts";
 export interface JudgeOptions {
   rules: RuleSet;
   /** What people allowed beyond one call. */
-  grants?: Pick<Grants, "allow"> | undefined;
+  grants?: Pick<Grants, "answer"> | undefined;
   provenance: Pick<Provenance, "verdictOf" | "mayJudge"> & { taint: Pick<Provenance["taint"], "canLabel"> };
   hooks?: Pick<Hooks, "verdictOf" | "beforeApproval" | "judges"> | undefined;
   /** The base folder of relative paths in rules. */
@@ -63,7 +63,8 @@ export function createJudge(options: JudgeOptions): Judge {
     const byRules = withAnswers((answers) => judgeWithHost(rules, { ...judged, answers }, byHost), call);
     const further = (verdict: Verdict) => judgeFurther(call, stricter(verdict, byHost));
     const withGrants = (verdict: Verdict): MaybePromise<Verdict> => {
-      const granted = grants && !call.secondPass && isAsking(verdict) ? grants.allow(judged, caller) : undefined;
+      const granted =
+        grants && !call.secondPass && isAsking(verdict) ? grants.answer(judged, caller, verdict) : undefined;
       if (granted instanceof Promise) return granted.then((found) => found ?? verdict);
       return granted ?? verdict;
     };

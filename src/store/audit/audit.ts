@@ -1,5 +1,6 @@
 import { hash as hashText } from "node:crypto";
 import type { ChangeEntry } from "../../calls/call-store.ts";
+import { callKey } from "../../calls/calls.ts";
 import { type Call, elapsedMs } from "../../core/call.ts";
 import { definitionHash } from "../../core/definition.ts";
 import { type RedactLimits, redactSecrets, secretNames } from "../../core/secrets/mask-secrets.ts";
@@ -232,8 +233,9 @@ export class SqlAuditLog implements AuditLog {
     await this.#settle();
     const newest = "WHERE status IS NOT NULL AND kind LIKE 'call%' ORDER BY seq DESC LIMIT ?";
     const rows = await audit.select(this.#context.database.reader, audit.keys, newest, [limit]);
-    const corrected = new Set(rows.flatMap(({ kind, callId }) => (kind === "call_corrected" ? (callId ?? []) : [])));
-    const entries = rows.map(toEntry).filter((entry) => !isReplaced(entry, corrected));
+    const all = rows.map(toEntry);
+    const corrected = new Set(all.flatMap((entry) => (entry.kind === "call_corrected" ? keyOf(entry) : [])));
+    const entries = all.filter((entry) => !isReplaced(entry, corrected));
     return entries.map(toCallRecord).reverse();
   }
 
@@ -381,9 +383,14 @@ class Bell {
 }
 
 /** Whether the entry is an unknown outcome that a later entry corrects. */
-function isReplaced({ kind, callId = "", data }: AuditEntry, corrected: ReadonlySet<string>): boolean {
-  const { error } = data as { error?: { code?: string } };
-  return kind === "call_ended" && corrected.has(callId) && error?.code === "unknown_outcome";
+function isReplaced(entry: AuditEntry, corrected: ReadonlySet<string>): boolean {
+  const { error } = entry.data as { error?: { code?: string } };
+  return entry.kind === "call_ended" && error?.code === "unknown_outcome" && corrected.has(keyOf(entry));
+}
+
+/** Models number their calls: another session may have the same id. */
+function keyOf({ callId = "", caller = {} }: AuditEntry): string {
+  return callKey(caller, callId);
 }
 
 function describeLost(lost: readonly AuditEntry[]): string {
