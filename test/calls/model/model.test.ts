@@ -3,6 +3,7 @@
 // only choose who runs a call.
 import process from "node:process";
 import { describe, expect, test } from "vitest";
+import { type ChargeCondition, ChargedCalls, type ChargesConfiguration } from "./charges.ts";
 import { EarlierDesign, type EarlierConfiguration } from "./earlier-design.ts";
 import { explore } from "./explore.ts";
 import { CallProtocol, type Configuration } from "./protocol.ts";
@@ -357,6 +358,84 @@ describe("a suspended program", () => {
     ["save before suspend", "stuck: the program stays suspended for ever"],
   ])('without "%s": %s', (condition, violation) => {
     expect([...explore(new SuspendedProgram(condition)).violations.keys()]).toContain(violation);
+  });
+});
+
+const CHARGED = {
+  "two calls and one use": {
+    calls: ["direct", "direct"],
+    maxUses: 1,
+    faults: { kills: 1, lostLeases: 1, stops: 1, failures: 1, refunds: 1 },
+    ends: [
+      "asked, completed: 1 used",
+      "asked, unknown: 1 used, 1 unknown",
+      "completed, unknown: 1 used",
+      "asked, failed: 1 used",
+    ],
+  },
+  "two calls, one use and its end": {
+    calls: ["direct", "direct"],
+    maxUses: 1,
+    faults: { kills: 1, revocations: 1, ends: 1, refunds: 1 },
+    ends: ["asked, asked: 0 used", "asked, unknown: 1 used, 1 unknown", "completed, unknown: 1 used"],
+  },
+  "two calls and a sum for one": {
+    calls: ["direct", "direct"],
+    maxSum: 1,
+    faults: { kills: 1, lostLeases: 1, refunds: 2 },
+    ends: ["asked, completed: 1 used", "completed, unknown: 1 used"],
+  },
+  "a call that is repeated": {
+    calls: ["direct"],
+    maxUses: 2,
+    isRepeatable: true,
+    faults: { kills: 2, lostLeases: 1, stops: 1, revocations: 1 },
+    ends: ["completed: 1 used", "unknown: 1 used, 1 unknown", "asked: 0 used", "cancelled: 0 used"],
+  },
+  "two jobs and one use": {
+    calls: ["job", "job"],
+    maxUses: 1,
+    faults: { kills: 1, lostLeases: 1, stops: 1, failures: 1, revocations: 1 },
+    ends: ["completed, failed: 1 used", "failed, unknown: 1 used, 1 unknown", "failed, failed: 0 used"],
+  },
+  "a repeatable job with two workers": {
+    calls: ["job"],
+    maxUses: 2,
+    isRepeatable: true,
+    faults: { kills: 1, lostLeases: 1, stops: 1, failures: 1, revocations: 1 },
+    ends: ["completed: 1 used", "failed: 0 used"],
+  },
+} satisfies Record<string, ChargesConfiguration & { ends: readonly string[] }>;
+
+/** What goes wrong without each condition. */
+const UNCHARGED: Record<ChargeCondition, [keyof typeof CHARGED, string]> = {
+  "charge: not revoked": ["two calls, one use and its end", "a call starts after the end of the grant"],
+  "charge: not over": ["two calls, one use and its end", "a call starts after the end of the grant"],
+  "charge: uses are left": ["two calls and one use", "more than was allowed"],
+  "charge: the amount is left": ["two calls and a sum for one", "more than was allowed"],
+  "charge: with the claim": ["two calls and one use", "a call that started is not charged"],
+  "charge: once for a row": ["a call that is repeated", "charged twice"],
+  "lose: stays charged": ["two calls and one use", "a call that started is not charged"],
+  "lose: counted as unknown": ["two calls and one use", "what is unknown is not what is counted as unknown"],
+  "end: a late result is known": ["two calls and one use", "what is unknown is not what is counted as unknown"],
+  "end: what began stays charged": ["two calls and one use", "a call that started is not charged"],
+  "end: what did not begin is given back": ["two calls and one use", "a use is lost"],
+  "requeue: what began stays charged": ["a repeatable job with two workers", "a call that started is not charged"],
+  "requeue: what did not begin is given back": ["two jobs and one use", "a use is lost"],
+  "refund: only of a call that has ended": ["two calls and one use", "a call that started is not charged"],
+  "refund: only what the row has": ["two calls and a sum for one", "the counters differ from the rows"],
+};
+
+describe("calls that a grant is charged for", () => {
+  test.each(Object.entries(CHARGED))("%s: every schedule ends well", (_, { ends: expected, ...configuration }) => {
+    const { violations, ends } = explore(new ChargedCalls(configuration));
+    expect(violations).toEqual(new Map());
+    expect(expected.filter((end) => !ends.has(end))).toEqual([]);
+  });
+
+  test.each(Object.entries(UNCHARGED))('without "%s" a schedule goes wrong', (condition, [name, violation]) => {
+    const model = new ChargedCalls(CHARGED[name], condition as ChargeCondition);
+    expect([...explore(model, { stopAtFirst: true }).violations.keys()]).toContain(violation);
   });
 });
 
