@@ -197,6 +197,10 @@ class Runtime {
       log,
       registry,
       hasOtherData,
+      permitAgain: (call, refusedBy) => {
+        this.grants.exclude(call, refusedBy);
+        return this.permission.enter(call);
+      },
       replayed: this.provenance.taint.replayed,
     });
     this.admission = admit({ limits: this.#live.concurrency, clock: this.clock, deadlines });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Call, Caller } from "../core/call.ts";
 import { SKEW_MS } from "../core/clock.ts";
-import { toolError, type ToolError } from "../core/error.ts";
+import { toolError, ToolError } from "../core/error.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
 import type { StoredCall } from "./stored-call.ts";
@@ -211,6 +211,13 @@ export function chargedCall<Row extends Pick<StoredCall, "callId" | "caller" | "
       data: { choices },
     },
   );
+}
+
+/** The grant that refused a charge, if that is the error. */
+export function refusedGrant(error: unknown): string | undefined {
+  if (!(error instanceof ToolError) || error.code !== "conflict") return undefined;
+  const { grant } = (error.data ?? {}) as { grant?: unknown };
+  return typeof grant === "string" ? grant : undefined;
 }
 
 /** What a call takes from the grants that permit it. */

@@ -1,6 +1,6 @@
 import type { ChangeEntry } from "../calls/call-store.ts";
 import { type Calls, callKey, keyConflict } from "../calls/calls.ts";
-import { chargesOf } from "../calls/grants.ts";
+import { chargesOf, refusedGrant } from "../calls/grants.ts";
 import { cancelledJob } from "../calls/job.ts";
 import type { StoredCall } from "../calls/stored-call.ts";
 import { outcomeOf, refusalOf, storedResult } from "../calls/stored-result.ts";
@@ -30,8 +30,7 @@ export function idempotencyStages(options: IdempotencyOptions): {
   claim: Stage;
   begin: Stage;
 } {
-  const { calls, log } = options;
-  const claim = new ClaimStage(calls, log);
+  const claim = new ClaimStage(options);
   const rows = new WeakMap<Call, FoundRow>();
   return {
     first: new FirstStage(options, rows),
@@ -48,6 +47,8 @@ interface IdempotencyOptions {
   registry: Pick<ToolRegistry, "get">;
   /** Whether an earlier call with the same key had other data of the host. */
   hasOtherData?(call: Call): boolean;
+  /** Judges a call again that this grant does not cover any more. A result, such as a question, ends the call. */
+  permitAgain?(call: Call, refusedBy: string): MaybePromise<ToolResult | undefined>;
   /** Labels a result for which most stages are not entered. */
   replayed?(call: Call, result: ToolResult): MaybePromise<ToolResult>;
 }
@@ -254,10 +255,12 @@ class ClaimStage implements Stage {
   readonly name = "claim";
   readonly #calls: Calls;
   readonly #log: CallLog;
+  readonly #permitAgain: IdempotencyOptions["permitAgain"];
 
-  constructor(calls: Calls, log: CallLog) {
+  constructor({ calls, log, permitAgain }: IdempotencyOptions) {
     this.#calls = calls;
     this.#log = log;
+    this.#permitAgain = permitAgain;
   }
 
   enter(call: Call): MaybePromise<ToolResult | undefined> {
@@ -272,7 +275,29 @@ class ClaimStage implements Stage {
   begin(call: Call): MaybePromise<ToolResult | undefined | void> {
     // What takes from a grant needs a row, so that it takes once.
     const key = StartedCall.of(call) ? undefined : (keyOf(call) ?? chargedKeyOf(call));
-    return key === undefined ? this.#log.begun(call) : this.#begin(call, key);
+    if (key === undefined) return this.#log.begun(call);
+    if (!call.verdict?.grants) return this.#begin(call, key);
+    return this.#beginCharged(call, key);
+  }
+
+  /** Between the verdict and the charge a grant may have been used up or have ended: then the call is judged without it. */
+  async #beginCharged(call: Call, key: string): Promise<ToolResult | undefined | void> {
+    try {
+      return await this.#begin(call, key);
+    } catch (error) {
+      const refusedBy = refusedGrant(error);
+      if (refusedBy === undefined || !this.#permitAgain) throw error;
+      let result: ToolResult | undefined;
+      try {
+        result = await this.#permitAgain(call, refusedBy);
+      } catch (refusal) {
+        return fromThrown(call, refusal);
+      }
+      if (result) return result;
+      const claimed = this.#calls.takeClaimed(call);
+      if (claimed) this.#start(call, claimed);
+      return this.begin(call);
+    }
   }
 
   leave(call: Call, result: ToolResult): MaybePromise<ToolResult> {

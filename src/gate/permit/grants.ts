@@ -23,7 +23,7 @@ import {
   requireBounds,
 } from "../../calls/grants.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
-import type { Caller, Verdict } from "../../core/call.ts";
+import type { Call, Caller, Verdict } from "../../core/call.ts";
 import type { Clock, Timer } from "../../core/clock.ts";
 import { definitionHash } from "../../core/definition.ts";
 import { toolError } from "../../core/error.ts";
@@ -69,6 +69,7 @@ export class Grants {
   readonly #ruleSets = new BoundedMap<string, { of: readonly CompiledRule[]; ruleSet: RuleSet }>(MAX_RULE_SETS);
   /** By the monotonic clock, from when this process first saw the grant: setting the clock back does not revive one. */
   readonly #deadlines = new BoundedMap<string, number>(MAX_REMEMBERED);
+  readonly #refused = new WeakMap<Call, ReadonlySet<string>>();
   /** When the next grant that this process knows of is over. */
   #next: { at: number; timer: Timer } | undefined;
 
@@ -220,8 +221,8 @@ export class Grants {
    * The verdict on a call that the rules would ask about. It asks too if a grant would cover the call, but was given for another
    * definition of the tool. Undefined if none does.
    */
-  answer(judged: Judged, caller: Partial<Caller>, asks: Verdict): MaybePromise<Verdict | undefined> {
-    const open = this.#openFor(judged.tool, caller);
+  answer(judged: Judged, caller: Partial<Caller>, asks: Verdict, call?: Call): MaybePromise<Verdict | undefined> {
+    const open = this.#openFor(judged.tool, caller, call && this.#refused.get(call));
     if (open instanceof Promise) return open.then((grants) => this.#answer(grants, judged, asks));
     return this.#answer(open, judged, asks);
   }
@@ -246,12 +247,17 @@ export class Grants {
     return Promise.all([allowed, before]).then(([now, then]) => explain(now, then));
   }
 
+  /** The grant refused the charge of this call: it does not answer for the call any more, so judging it again comes to an end. */
+  exclude(call: Call, id: string): void {
+    this.#refused.set(call, new Set([...(this.#refused.get(call) ?? []), id]));
+  }
+
   /** Grants that may cover calls by this caller, the newest first, whatever definition of the tool they were given for. */
-  #openFor(tool: AnyTool, caller: Partial<Caller>): MaybePromise<Grant[]> {
+  #openFor(tool: AnyTool, caller: Partial<Caller>, refused?: ReadonlySet<string>): MaybePromise<Grant[]> {
     const { rows, calls, caps } = this.#options;
     const needsBudget = tool.amount !== undefined && hasBudgetCap(caps?.() ?? {});
     const isFor = (grant: Grant): boolean => {
-      if (needsBudget && !grant.budget) return false;
+      if ((needsBudget && !grant.budget) || refused?.has(grant.id)) return false;
       if (!isHolder(grant, caller, calls.processId)) return false;
       if (this.#isOver(grant)) {
         void this.#seen(grant);
