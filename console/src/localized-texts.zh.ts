@@ -203,6 +203,15 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "verdict.noValue": "此调用没有可比较的值，而规则 {rule}（{origin}）可能适用。",
   "verdict.hidden":
     "它做什么运行时才能确定，而规则 {rule}（{origin}）可能适用。请写出完整命令，不用变量、通配符或会运行其他程序的程序。",
+  "verdict.approved": "已批准",
+  "verdict.approvedBy": "由 {by} 批准",
+  "verdict.answered": "已回答",
+  "verdict.answeredBy": "由 {by} 回答",
+  "verdict.noObjection": "没有规则禁止它，也没有规则要求询问。",
+  "verdict.layerDenies": "{layer} 以“{entry}”禁止它",
+  "verdict.layerProfile": "{layer} 的配置集是“{entry}”，其中不含它",
+  "verdict.layerOmits": "{layer} 的 allow 未列出它",
+  "verdict.layerLacks": "{layer} 不含它",
   "verdict.mayBeProtected": "它可能更改受保护的路径，运行时才能确定。请写出完整路径。",
 };
 

@@ -2,6 +2,7 @@ import { keysOf, unknownKey } from "./options.ts";
 import type { RiskLevel, UNVOUCHED_KINDS } from "./call-summary.ts";
 import { toolError, type ToolError } from "./error.ts";
 import type { Update } from "./events.ts";
+import { reasonText } from "./localized-text.ts";
 import type { UserAnswer } from "./questions/user-question.ts";
 import type { ToolResult } from "./result.ts";
 import type { AnyTool, Tool } from "./tool.ts";
@@ -539,7 +540,7 @@ export interface CallData {
   environment?: Readonly<Record<string, string>>;
 }
 
-const NO_OBJECTION: Verdict = { decision: "allow", by: "tool", reason: "No rule denies it or requires approval." };
+const NO_OBJECTION: Verdict = { decision: "allow", by: "tool", ...reasonText("verdict.noObjection") };
 
 /** It keeps its id, also a generated one: its second pass is recognized by it. */
 export function toCallData(call: Call): CallData {

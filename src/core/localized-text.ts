@@ -192,6 +192,15 @@ export const TEXTS = {
   "verdict.noValue": "The call has no value to compare, and the rule {rule} ({origin}) may apply.",
   "verdict.hidden":
     "What it does is only known when it runs, and the rule {rule} ({origin}) may apply. Write the full command, without variables, patterns or programs that run others.",
+  "verdict.approved": "approved",
+  "verdict.approvedBy": "approved by {by}",
+  "verdict.answered": "answered",
+  "verdict.answeredBy": "answered by {by}",
+  "verdict.noObjection": "No rule denies it or requires approval.",
+  "verdict.layerDenies": '{layer} denies it by "{entry}"',
+  "verdict.layerProfile": '{layer} has the profile "{entry}", which does not contain it',
+  "verdict.layerOmits": "{layer} does not list it under allow",
+  "verdict.layerLacks": "{layer} does not contain it",
   "verdict.mayBeProtected": "It may change a protected path; that is only known when it runs. Write the full path.",
 } as const;
 

@@ -139,7 +139,8 @@ describe.skipIf("missing" in found)("the pages of the console", { timeout: 240_0
     await go("/mcp");
     await page.reload();
     const waiting = page.getByRole("region", { name: "Not trusted yet" });
-    await expectShown(waiting.getByText("modern-server.mjs"));
+    const start = waiting.locator(".fact", { hasText: "Starts" });
+    await expectShown(start.getByText(`${process.execPath} ${MODERN}`));
     await waiting.getByRole("button", { name: "Trust and start" }).click();
     await go("/mcp/modern");
     const card = page.getByRole("region", { name: "modern" });

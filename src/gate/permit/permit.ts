@@ -374,10 +374,10 @@ export class Permit implements Stage {
     const { answer } = row;
     this.#calls.setClaimed(call, row);
     call.asked = askedOf(call, row, this.#options.clock.now());
-    const done = answer?.answers ? "answered" : "approved";
-    const by = answer?.by === undefined ? done : `${done} by ${answer.by}`;
+    const done = answer?.answers ? "verdict.answered" : "verdict.approved";
+    const reason = answer?.by === undefined ? reasonText(done) : reasonText(`${done}By`, { by: answer.by });
     const { unvouched } = row.question?.verdict ?? {};
-    call.verdict = { decision: "allow", by: "approval", reason: by, approvalId: row.id, unvouched };
+    call.verdict = { decision: "allow", by: "approval", ...reason, approvalId: row.id, unvouched };
     this.#emitResolved(call, row, "approved");
     const { scope, rules = [] } = answer ?? {};
     if (!answer || scope === undefined || scope === "once" || rules.length === 0) return;

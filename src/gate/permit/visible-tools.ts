@@ -1,5 +1,6 @@
 import { type Call, type CallAuthority, type Caller, type CallIn, toolOf } from "../../core/call.ts";
 import { ToolPermissionError } from "../../core/error.ts";
+import { reasonText } from "../../core/localized-text.ts";
 import type { ToolRegistry } from "../../core/registry.ts";
 import type { LearnedWords } from "../../core/search/learned-words.ts";
 import type { Stage } from "../../core/stage.ts";
@@ -66,11 +67,24 @@ function refuseBy(call: CallIn<"visible">, tool: AnyTool, layer: AnyLayer): void
   call.verdict = {
     decision: "deny",
     by: "policy",
-    reason: refusal.reason,
+    ...layerText(refusal, "policy" in layer ? layer.policy : layer),
     rule: refusal.entry,
     origin: refusal.layer,
   };
   throw denied(tool, refusal);
+}
+
+const LAYER_TEXTS = {
+  deny: "verdict.layerDenies",
+  profile: "verdict.layerProfile",
+  allow: "verdict.layerOmits",
+  toolkit: "verdict.layerLacks",
+} as const;
+
+/** As `refusal.reason`, for other languages too. */
+function layerText({ layer, list = "toolkit", entry }: LayerOpinion, { profile = "" }: ToolPolicy) {
+  const named = list === "deny" ? entry : list === "profile" ? profile : undefined;
+  return reasonText(LAYER_TEXTS[list], named === undefined ? { layer } : { layer, entry: named });
 }
 
 function refusalBy(tool: AnyTool, layer: AnyLayer): LayerOpinion | undefined {

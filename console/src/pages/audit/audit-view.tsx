@@ -221,10 +221,14 @@ function Row({ entry }: { entry: AuditEntry }) {
   );
 }
 
-/** What an entry that is about no call says: its texts, without hashes and ids. */
+/** What an entry that is about no call says: its paths and texts, without hashes, ids and what was hidden. */
 function said({ result }: AuditEntry): string {
   const texts = Object.entries(Object(result) as Record<string, unknown>).flatMap(([name, value]) =>
-    typeof value === "string" && !/hash|id$/i.test(name) ? [value] : [],
+    name === "paths" && Array.isArray(value)
+      ? value.map(String)
+      : typeof value === "string" && !/hash|id$/i.test(name) && !value.startsWith("[hidden, ")
+        ? [value]
+        : [],
   );
   return texts.join(" · ").slice(0, 200);
 }

@@ -3,6 +3,7 @@ import type { McpServerEntry } from "../../../../src/contracts/mcp.ts";
 import { api } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
+import { Facts } from "../../parts/facts.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -19,6 +20,11 @@ const words = defineWords({
     "Trusting them needs the scope admin. In a terminal: haft trust",
     "信任需要 admin 权限，或在终端：haft trust",
   ],
+  command: ["Starts", "启动"],
+  address: ["Connects to", "连接到"],
+  env: ["With the variables", "使用变量"],
+  limits: ["How it runs", "运行方式"],
+  all: ["Everything that you trust, as it is in the file", "你所信任的全部内容，与文件中一致"],
 });
 
 /** Servers of configuration files that a person must look at before they run. */
@@ -38,7 +44,7 @@ export function UntrustedServers(props: { entries: readonly McpServerEntry[]; ca
             <VisibleText as="strong" className="mono grow" text={name} />
             <span className="small muted mono">{`${file}${line === undefined ? "" : `:${line}`}`}</span>
           </div>
-          <VisibleText as="pre" className="code" text={what} />
+          <ServerStart name={name} what={what} />
           {props.canTrust ? (
             <div className="row end">
               {canRemove ? (
@@ -53,4 +59,66 @@ export function UntrustedServers(props: { entries: readonly McpServerEntry[]; ca
       ))}
     </Panel>
   );
+}
+
+/** What would start, each setting on a line of its own. The whole text stays there: trust is given for all of it. */
+function ServerStart({ name, what }: { name: string; what: string }) {
+  const w = useWords(words);
+  const read = readStart(name, what);
+  if (!read) return <VisibleText as="pre" className="code" text={what} />;
+  const { command, args, url, env, ...rest } = read.fields;
+  const line = [command, args].flat().filter((word) => word !== undefined);
+  const others = Object.entries(rest).map(([key, value]): [string, React.ReactNode, string] => [
+    key,
+    <VisibleText text={textOf(value)} />,
+    "mono words",
+  ]);
+  return (
+    <>
+      <Facts
+        facts={[
+          [w.command, line.length > 0 && <VisibleText text={line.map(wordOf).join(" ")} />, "mono words"],
+          [w.address, url !== undefined && <VisibleText text={textOf(url)} />, "mono words"],
+          [w.env, env !== undefined && <VisibleText text={variablesOf(env)} />, "mono words"],
+          ...others,
+          [w.limits, read.limits !== "" && <VisibleText lang="en" text={read.limits} />],
+        ]}
+      />
+      <details>
+        <summary className="muted small">{w.all}</summary>
+        <VisibleText as="pre" className="code" text={what} />
+      </details>
+    </>
+  );
+}
+
+/** A word with blanks is quoted: it is one word of the command. */
+function wordOf(word: unknown): string {
+  const text = textOf(word);
+  return /^[^\s"'\\]+$/.test(text) ? text : JSON.stringify(text);
+}
+
+/** With their values, of which secrets are hidden: some decide what runs. */
+function variablesOf(env: unknown): string {
+  return Object.entries(Object(env) as Record<string, unknown>)
+    .map(([name, value]) => `${name}=${wordOf(value)}`)
+    .join(" ");
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** `MCP server "name": {…} (limits)`. Undefined for anything else, which is then shown as it is. */
+function readStart(name: string, what: string): { fields: Record<string, unknown>; limits: string } | undefined {
+  const start = `MCP server "${name}": `;
+  const end = what.lastIndexOf("} (");
+  const json = what.slice(start.length, end < 0 ? undefined : end + 1);
+  if (!what.startsWith(`${start}{`)) return undefined;
+  try {
+    const fields = JSON.parse(json) as Record<string, unknown>;
+    return { fields, limits: end < 0 ? "" : what.slice(end + 3, -1) };
+  } catch {
+    return undefined;
+  }
 }

@@ -75,10 +75,18 @@ export function UndoChanges({ callId, onUndone }: { callId: string; onUndone: ()
 function Change({ change }: { change: ChangeInfo }) {
   const w = useWords(words);
   const detail = useApi("undo", "get", [change.id]).data;
+  const workspace = useApi("server", "info", []).data?.workspace;
+  /** As the rest of the console names it: from the folder on. */
+  const shown = (path: string): string =>
+    workspace !== undefined && path.startsWith(`${workspace}/`) ? path.slice(workspace.length + 1) : path;
   return (
     <div className="stack">
       <p className="row">
-        <VisibleText className="mono grow" text={change.to ? `${change.path} → ${change.to}` : change.path} />
+        <VisibleText
+          className="mono grow"
+          text={[change.path, change.to ?? ""].filter(Boolean).map(shown).join(" → ")}
+          title={change.path}
+        />
         <span className="badge">{w.kinds[change.kind] ?? change.kind}</span>
         <span className={change.state === "undone" ? "badge ok" : "badge"}>{w.states[change.state]}</span>
       </p>
