@@ -4,7 +4,6 @@ import { SKEW_MS } from "../core/clock.ts";
 import { toolError, ToolError } from "../core/error.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
-import type { StoredCall } from "./stored-call.ts";
 
 /** Whom a grant covers. `null`: only callers without one. Omitted: any. A subagent is covered only by a grant of its depth. */
 export interface GrantHolder {
@@ -181,8 +180,15 @@ export interface ChargedCall {
   begunAt?: number | undefined;
 }
 
+/** What a stored call has of it. */
+interface ChargedRow {
+  caller: Pick<Caller, "session">;
+  begunAt?: number;
+  charges?: readonly Charge[];
+}
+
 /** The one that is meant; undefined if there is none. Throws if several may be. */
-export function chargedCall<Row extends Pick<StoredCall, "callId" | "caller" | "begunAt" | "charges">>(
+export function chargedCall<Row extends ChargedRow>(
   rows: readonly Row[],
   { callId, session, begunAt }: ChargedCall,
   grant: string,
