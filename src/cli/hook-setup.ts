@@ -291,7 +291,7 @@ function parseFile(file: string, text: string): Fields {
   try {
     parsed = text.trim() === "" ? {} : JSON.parse(text);
   } catch (error) {
-    const message = `${file} is not plain JSON, so Haft does not write it: ${errorMessage(error)}.`;
+    const message = `${file} is not plain JSON, so Haft does not use it: ${errorMessage(error)}.`;
     throw new CommandError(message, {
       exitCode: EXIT.failed,
       code: "bad_request",
@@ -351,7 +351,7 @@ function written(document: Fields, before: string): string {
 }
 
 function hashOf(agent: AgentName, text: string): string | undefined {
-  const part = isPlugin(agent) ? text : canonicalJson(oursIn(agent, parseFile("The file", text)));
+  const part = isPlugin(agent) ? text : canonicalJson(oursIn(agent, parseFile("It", text)));
   return part === "{}" ? undefined : createHash("sha256").update(part).digest("hex");
 }
 
@@ -427,20 +427,24 @@ export function recordHook(env: Environment, file: string, hook?: Omit<Installed
   renameSync(`${record}.new`, record);
 }
 
-export type HookState = "installed" | "changed" | "missing" | "disabled";
+export type HookState = "installed" | "changed" | "missing" | "disabled" | "unreadable";
 
 /** The same file says that the agent calls no hooks. */
 function isDisabled(agent: AgentName, text: string): boolean {
   if (isPlugin(agent)) return false;
-  const { disableAllHooks, hooksConfig } = parseFile("The file", text);
+  const { disableAllHooks, hooksConfig } = parseFile("It", text);
   return disableAllHooks === true || (isObject(hooksConfig) && hooksConfig["enabled"] === false);
 }
 
 export function stateOf({ agent, file, hash }: InstalledHook): HookState {
-  const text = readText(file);
-  if (text !== undefined && isDisabled(agent, text)) return "disabled";
-  const now = text === undefined ? undefined : hashOf(agent, text);
-  return now === undefined ? "missing" : now === hash ? "installed" : "changed";
+  try {
+    const text = readText(file);
+    if (text !== undefined && isDisabled(agent, text)) return "disabled";
+    const now = text === undefined ? undefined : hashOf(agent, text);
+    return now === undefined ? "missing" : now === hash ? "installed" : "changed";
+  } catch {
+    return "unreadable";
+  }
 }
 
 /** Long enough for a server that has to start on a busy machine. */
@@ -450,7 +454,15 @@ const CANARY_MS = 180_000;
  * Sends a call that Haft always denies, by the command line or plugin that the file has, as the agent starts it. Undefined if it
  * was denied; otherwise why the hook does not hold. What others wrote into the file is never started.
  */
-export async function proveHook(
+export async function proveHook(hook: InstalledHook, env: Environment): Promise<string | undefined> {
+  try {
+    return await startCanary(hook, env);
+  } catch (error) {
+    return `${hook.file} cannot be read or started, so the hook does not hold: ${errorMessage(error)}`;
+  }
+}
+
+async function startCanary(
   { agent, file, folder, hash }: InstalledHook,
   env: Environment,
 ): Promise<string | undefined> {

@@ -102,6 +102,14 @@ test(
     const found = await haft.run(["doctor"]);
     expect(found.stdout).toContain("It is not what Haft wrote, so it was not started.");
     expect(found.code).toBe(1);
+    // The others are shown all the same.
+    writeFileSync(settings, "{ // mine\n}\n");
+    rmSync(plugin);
+    expect((await haft.run(["hook", "install", "opencode", "--yes"])).code).toBe(0);
+    const { items } = JSON.parse((await haft.run(["hook", "status", "--json"])).stdout) as Shown;
+    expect(items.find(({ agent }) => agent === "claude")).toMatchObject({ state: "unreadable", denies: false });
+    expect(items.find(({ agent }) => agent === "opencode")).toMatchObject({ state: "installed", denies: true });
+    expect((await haft.run(["doctor"])).stdout).toContain("not plain JSON");
   },
 );
 
