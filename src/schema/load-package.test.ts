@@ -26,7 +26,7 @@ describe("in a separate process", () => {
     writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
     const options = "--target es2023 --module nodenext --skipLibCheck --allowImportingTsExtensions --noCheck";
     const emit = `--rewriteRelativeImportExtensions --rootDir ${root} --outDir ${folder} --ignoreConfig`;
-    const source = join(root, "src/schema/to-schema.ts");
+    const source = join(root, "src/schema/json-schema-validator.ts");
     const tsc = join(root, "node_modules/typescript/bin/tsc");
     execFileSync(process.execPath, [tsc, ...`${options} ${emit}`.split(" "), source]);
   }, 60_000);
@@ -41,7 +41,7 @@ describe("in a separate process", () => {
         appendFileSync(${JSON.stringify(log)}, url + "\\n");
         return next(url, context);
       }`;
-    const entry = pathToFileURL(join(folder, "src/schema/to-schema.js")).href;
+    const entry = pathToFileURL(join(folder, "src/schema/json-schema-validator.js")).href;
     const script = `
       import { appendFileSync } from "node:fs";
       import { createRequire, register } from "node:module";
@@ -54,7 +54,7 @@ describe("in a separate process", () => {
     writeFileSync(file, script);
     execFileSync("sh", ["-c", `"${process.execPath}" "${file}" 2> "${stderrFile}"`]);
     const loaded = readFileSync(log, "utf8");
-    expect(loaded).toContain("to-schema.js");
+    expect(loaded).toContain("json-schema-validator.js");
     const packages = [...loaded.matchAll(/node_modules\/((?:@[^/\n]+\/)?[^/\n]+)\//g)].map((match) => match[1] ?? "");
     return { packages: [...new Set(packages)], stderr: readFileSync(stderrFile, "utf8") };
   }
