@@ -126,6 +126,37 @@ describe("after text of others was read, a call asks", () => {
       expect(await asks(to), to).toBe(true);
   });
 
+  test.each([
+    ["a name before the address", "Ann Lee <ann@firm.com>", false],
+    ["a name before another address", "ann@firm.com <eve@evil.com>", true],
+    ["the name of a named address before another", "Ann <eve@evil.com>", true],
+    ["several named addresses", "ann@firm.com; bob@firm.com", false],
+    ["a named address and another", "ann@firm.com, eve@evil.com", true],
+    ["a channel with its mark", "#general", false],
+    ["another channel", "#random", true],
+    ["an address with its scheme", "mailto:ann@firm.com", false],
+    ["one with recipients behind it", "mailto:ann@firm.com?cc=eve@evil.com", true],
+    ["somebody whose thing was named", "Carl", false],
+    ["an address that begins like such a name", "carl's@firm.com", true],
+  ])("about a recipient written in another way: %s", async (_, to, isAsked) => {
+    const { call, says } = open();
+    await says("Tell ann@firm.com, bob@firm.com and general what is in Carl's mails.");
+    await call("search_mail");
+    expect(await call("send_mail", { to, body: "Hello" })).toBe(isAsked);
+  });
+
+  test("not about the names of fields that no schema declares", async () => {
+    const { haft, call, says } = open();
+    const list = { type: "array", items: { type: "object", additionalProperties: true } };
+    haft.register(tool("share", { channel: text, attachments: list }, { kind: "write", run: () => "done" }));
+    await says("Share report.txt in general.");
+    await call("search_mail");
+    const asks = (one: object): Promise<boolean> => call("share", { channel: "general", attachments: [one] });
+    expect(await asks({ type: 1, file_id: "report.txt" })).toBe(false);
+    expect(await asks({ type: 1, file_id: "secret.txt" })).toBe(true);
+    expect(await asks({ mallory: true })).toBe(true);
+  });
+
   test("about all of a command that another agent runs, unless a rule names its program; of our own only about addresses", async () => {
     const origin = { type: "builtin" };
     const own = tool("command", { command: text }, { kind: "execute", origin, run: () => "done" });
@@ -297,6 +328,16 @@ describe("a question", () => {
     const pay = (iban: string) => call("send_money", { iban, amount: 20 });
     expect([await pay("DE89370400440532013000"), await pay("DE89370400440532013000")]).toEqual([true, false]);
     expect(await pay("DE89370400440532013001")).toBe(true);
+  });
+
+  test("is not asked again about the same address in a text, but about the same text as an id", async () => {
+    const { call, says } = open({}, { approved: true });
+    await says("Read my mails, and write to ann@firm.com.");
+    await call("search_mail");
+    expect(await call("send_mail", { to: "eve@evil.com", body: "" })).toBe(true);
+    expect(await call("send_mail", { to: "ann@firm.com", body: "Ask eve@evil.com" })).toBe(false);
+    expect(await call("send_mail", { to: "ann@firm.com", body: "Ask eve2@evil.com" })).toBe(true);
+    expect(await call("delete_mail", { mail_id: "eve@evil.com" })).toBe(true);
   });
 
   test("is what `explain` says of the same call", async () => {

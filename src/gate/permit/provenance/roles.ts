@@ -72,6 +72,13 @@ function wordsOf(name: string): string[] {
     .split(/[^a-z0-9]+/);
 }
 
+/** A key such as `type` or `file_id` names a field, and no person or place, also if no schema declares it. */
+function isFieldName(key: string): boolean {
+  return (
+    /^[a-z_]+$/i.test(key) && wordsOf(key).every((word) => /^(?:target|none|content)$/.test(BY_WORD.get(word) ?? ""))
+  );
+}
+
 function typesOf({ type, anyOf, oneOf }: JsonSchema): string[] {
   const own = type === undefined ? [] : ([type].flat() as string[]);
   return [
@@ -262,7 +269,8 @@ function argumentsOf(input: unknown, root: JsonSchema, roleOfProperty: RoleOf): 
         const own = roleOfProperty(key, isObject(declared) ? declared : undefined);
         const below = path === "" ? key : `${path}.${key}`;
         // The key is data: a map of addresses, for example.
-        if (!declared && (path !== "" || !/^\w+$/.test(key))) found.push({ path: below, value: key, role });
+        const isData = path !== "" ? !isFieldName(key) : !/^\w+$/.test(key);
+        if (!declared && isData) found.push({ path: below, value: key, role });
         walk(one, own.schema, below, own.role === "other" && path !== "" ? role : own.role, depth + 1);
       }
     } else if (isRight && EXPOSING.test(String(value).trim().toLowerCase()))

@@ -105,6 +105,8 @@ const MAX_READ = 2_000_000;
 const SLICE = 4096;
 /** Addresses are shorter. */
 const OVERLAP = 300;
+/** A person who approves a value as a recipient approves it in the text of the call, too; not as a right or as code. */
+const APPROVED_AS: Partial<Record<Unvouched["authority"], string>> = { destination: "place", link: "place" };
 const BEFORE_NUMBER = ["#", "id", "no", "number"];
 
 /** What one session knows about where values came from. Built from entries, in their order. */
@@ -281,7 +283,13 @@ export class SessionState {
   #isVouched({ path, value, role }: Argument, isStrict: boolean): boolean {
     if (this.#isApproved(role, value)) return true;
     const kind = kindOf(path);
-    return decodedForms(value).some((form) => {
+    if (role === "destination") {
+      const parts = value.includes("@") ? value.split(/[,;]\s*/).filter((part) => part.trim() !== "") : [];
+      if (parts.length > 1) return parts.every((part) => this.#isVouched({ path, value: part, role }, isStrict));
+    }
+    const forms = decodedForms(value);
+    if (role === "destination") forms.push(...writtenAs(value));
+    return forms.some((form) => {
       const hash = this.valueHash(form);
       if (role === "target" && this.#made.get(hash)?.includes(kind ?? "")) return true;
       if (this.#isSaid(form, hash, role)) return true;
@@ -451,6 +459,10 @@ export class SessionState {
     this.#saidItems += items.length;
     const word = (at: number): boolean => typeof items[at] === "number";
     const hashes = items.map((item) => (typeof item === "number" ? Math.abs(item) : this.#itemHash(item)));
+    const owned = this.#itemHash("s");
+    // "Ann's calendar" names Ann; "ann's@firm.com" is an address.
+    const isPossessive = (at: number): boolean =>
+      items[at] === "'" && items[at + 1] === owned && !isJoining(items[at + 2], "@.-+'/_") && !word(at + 2);
     for (let from = 0; from < items.length; from++) {
       const before = items[from - 1];
       if (isBlank(items[from]) || (word(from - 1) && !word(from))) continue;
@@ -464,7 +476,7 @@ export class SessionState {
         other = foldOther(other, hashes[to] ?? 0);
         const next = items[to + 1];
         if (isBlank(items[to]) || next === "@" || (word(to + 1) && !word(to))) continue;
-        if (isJoining(next, ".-+/'") && word(to + 2)) continue;
+        if (isJoining(next, ".-+/'") && word(to + 2) && !isPossessive(to + 1)) continue;
         if (to === from && Number(items[to]) < 0) continue;
         this.#spans.add(joined(fold, other));
       }
@@ -504,7 +516,7 @@ export class SessionState {
   }
 
   #approvalHash(authority: Unvouched["authority"], value: string): number {
-    return this.#hash(`approved ${authority} ${plainForm(value)}`);
+    return this.#hash(`approved ${APPROVED_AS[authority] ?? authority} ${plainForm(value)}`);
   }
 }
 
@@ -582,6 +594,12 @@ class Found {
       records: isKept ? records : undefined,
     };
   }
+}
+
+/** What a destination names without what people and models write around it: `Ann <ann@firm.com>`, `mailto:`, `#general`, `@ann`. */
+function writtenAs(value: string): string[] {
+  const found = /^(?:[^<>@\r\n]*<([^<>\s]+@[^<>\s]+)>|mailto:([^?\s]+)|[#@]([\p{L}\p{N}_-]+))$/u.exec(value.trim());
+  return found ? found.slice(1).filter((each) => each !== undefined) : [];
 }
 
 /** Two services can use the same short id: an `event_id` is an id of a tool for events. */
