@@ -16,6 +16,7 @@ import { localizedText } from "../core/localized-text.ts";
 import type { ToolResult } from "../core/result.ts";
 import { type AnyTool, type Preview, type ToolContext, ToolKind, ToolPermission } from "../core/tool.ts";
 import type { AuditLog } from "../gate/audit-log.ts";
+import type { UndoJournal } from "../io/files/undo-store.ts";
 import { WorkspaceScan } from "../io/sandbox/workspace-scan.ts";
 import {
   type AgentCall,
@@ -33,6 +34,7 @@ import type { Haft } from "../runtime.ts";
 import { describeChange, previewChanges } from "../tools/files/file-access.ts";
 import { commandLabels } from "../tools/shell/exec.ts";
 import type { Workspace } from "../workspace.ts";
+import { AgentChanges, type Looked } from "./agent-changes.ts";
 
 /** The version of a tool of ours as agents run it: `exec@agent`. */
 const VERSION = "agent";
@@ -255,6 +257,8 @@ interface OpenCall {
   caller: Partial<Caller>;
   ticket: string;
   verdict: Verdict;
+  /** What there was before, for undo. */
+  before?: Looked;
 }
 
 export interface AgentCallsOptions {
@@ -263,6 +267,8 @@ export interface AgentCallsOptions {
   audit: Pick<AuditLog, "append">;
   /** The person whose agents these are. */
   user: string;
+  /** Takes what the calls change, for undo. Default: nothing does. */
+  journal?: UndoJournal;
 }
 
 export interface HookLimits {
@@ -284,8 +290,13 @@ export class AgentCalls {
   readonly #rounds = new BoundedMap<string, number>(MAX_OPEN);
   readonly #prompts = new BoundedMap<string, { texts: readonly string[]; isHeard: boolean }>(MAX_NOTED);
 
+  readonly #changes: AgentChanges | undefined;
+
   constructor(options: AgentCallsOptions) {
     this.#options = options;
+    const { journal, workspace } = options;
+    const { files } = workspace;
+    this.#changes = journal && new AgentChanges({ files, folder: files.policy.workspace, journal });
   }
 
   /** Never rejects: what goes wrong denies the call. */
@@ -380,7 +391,8 @@ export class AgentCalls {
         this.#asked.delete(key);
         void workspace.discardPreview(callId, caller).catch(() => undefined);
         const { ticket, verdict = ALLOWED } = pass;
-        this.#add(call, { tool, input, callId, caller, ticket, verdict });
+        const before = typeof tool === "string" ? await this.#lookBefore(tool, input) : undefined;
+        this.#add(call, { tool, input, callId, caller, ticket, verdict, before });
         await this.#label(tool, { input, callId, caller });
         return undefined;
       }
@@ -515,6 +527,50 @@ export class AgentCalls {
     });
   }
 
+  /** What the call may change, as it is now. Undefined if it changes no files. */
+  async #lookBefore(name: string, input: Record<string, unknown>): Promise<Looked | undefined> {
+    const { haft, workspace } = this.#options;
+    const tool = haft.tools.registry.get(name);
+    if (!this.#changes || !tool || tool.kind === ToolKind.ReadOnly) return undefined;
+    try {
+      if (tool.name === "exec") return isHarmless(input, workspace) ? undefined : await this.#changes.look();
+      const signature = await tool.signature?.(tool.build(input).params);
+      const { changes = [] } = typeof signature === "object" ? signature : {};
+      return await this.#changes.look(changes.map((path) => workspace.files.realPath(path)));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Records what the call has changed. What undo does not cover is a note: the call itself is over. */
+  async #recordChanges({ before, callId, caller, tool }: OpenCall): Promise<void> {
+    if (!this.#changes || !before) return;
+    const { session, user, agent } = caller;
+    const toolName = String(tool).replace(`@${VERSION}`, "");
+    const note = (data: object) =>
+      this.#options.audit.append({
+        kind: "note",
+        callId,
+        caller,
+        toolName,
+        data: { action: "agent_changes", ...data },
+      });
+    try {
+      const { notKept, ...found } = await this.#changes.record(before, {
+        callId,
+        session,
+        user,
+        agent,
+        tool: toolName,
+      });
+      if (notKept.length === 0 && !found.isCut) return;
+      const said = "Undo does not cover everything that this call has changed.";
+      await note({ note: said, ...found, notKept: notKept.slice(0, MAX_NOTED), notKeptCount: notKept.length });
+    } catch (error) {
+      await note({ note: `Undo does not cover this call: ${errorMessage(error)}` });
+    }
+  }
+
   #add(call: AgentCall, open: OpenCall): void {
     const key = openKey(call, open.caller);
     this.#open.set(key, [...(this.#open.get(key) ?? []), open]);
@@ -537,6 +593,7 @@ export class AgentCalls {
     }
     if (more.length > 0) this.#open.set(key, more);
     else this.#open.delete(key);
+    await this.#recordChanges(open);
     await this.#end(open, () => {
       if (failed) throw toolError("failed", output || `${caller.agent} reported a failure`);
       return { content: output, details: { reportedBy: caller.agent } };
@@ -547,6 +604,7 @@ export class AgentCalls {
     const calls = this.#open.get(key) ?? [];
     this.#open.delete(key);
     for (const open of calls) {
+      if (open.before) this.#changes?.forget(open.before);
       await this.#end(open, () => {
         const message = `Not reported: ${open.caller.agent} was allowed to run it, and has not said how it ended.`;
         throw toolError("unknown_outcome", message);

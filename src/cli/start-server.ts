@@ -143,7 +143,8 @@ async function openHooks(
   { env, onWarning }: Pick<StartOptions, "env" | "onWarning">,
 ): Promise<HookSocket | undefined> {
   if (process.platform === "win32") return undefined;
-  const calls = new AgentCalls({ haft, workspace, audit: store.audit, user: userName() });
+  const journal = store.undo(config.folder);
+  const calls = new AgentCalls({ haft, workspace, audit: store.audit, user: userName(), journal });
   try {
     return await serveHooks({ calls, folder: config.folder, stateFolder, stateRoot: stateRootOf({ env }) });
   } catch (error) {

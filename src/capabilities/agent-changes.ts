@@ -1,0 +1,226 @@
+/**
+ * What the calls of other agents change in the workspace, for undo. The agent runs them, so the state before is looked at when a
+ * call is let through, and compared when its end is reported. Bounded: what could not be kept is named.
+ */
+import { lstatSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { type Files, filesOfCommands } from "../io/files/files.ts";
+import {
+  type ChangeMaker,
+  type EntryState,
+  type FileChange,
+  recordChange,
+  type UndoJournal,
+} from "../io/files/undo-store.ts";
+
+/** Of a workspace whose files are looked at before a command. */
+const MAX_ENTRIES = 20_000;
+const MAX_KEPT_FILE = 1024 * 1024;
+const MAX_KEPT_BYTES = 16 * 1024 * 1024;
+/** The agent waits for it. */
+const MAX_KEEPING_MS = 200;
+const MAX_RECORDED = 2000;
+/** Calls that were not reported keep their contents in memory. */
+const MAX_LOOKED = 16;
+/** They are large, and made again from other files; parts of a repository that are put back alone break it. */
+const SKIPPED: ReadonlySet<string> = new Set([".git", "node_modules"]);
+
+interface Entry {
+  /** Changes with the content, the mode and the entry itself. */
+  stamp: string;
+  /** Undefined if there was no room for it. */
+  state?: EntryState & { bytes?: Buffer };
+}
+
+/** The workspace before a call: all of it, or the paths that the call names. */
+export interface Looked {
+  entries: Map<string, Entry>;
+  named?: readonly string[];
+  /** Not all entries of the workspace are in it. */
+  isCut: boolean;
+}
+
+/** What a call changed. */
+export interface FoundChanges {
+  recorded: number;
+  /** Paths whose earlier content is not known. */
+  notKept: readonly string[];
+  /** There may be more that nobody looked at. */
+  isCut: boolean;
+}
+
+export class AgentChanges {
+  readonly #files: Files;
+  readonly #folder: string;
+  readonly #journal: UndoJournal;
+  /** Of calls that run now: what one of them changed is no change of the others. */
+  readonly #open = new Set<Looked>();
+
+  constructor({ files, folder, journal }: { files: Files; folder: string; journal: UndoJournal }) {
+    this.#files = filesOfCommands(files);
+    this.#folder = folder;
+    this.#journal = journal;
+  }
+
+  /** Before a call. `named`: the paths that it changes; undefined: whatever a command may change. */
+  async look(named?: readonly string[]): Promise<Looked> {
+    const { entries, isCut } = this.#list(named);
+    const until = Date.now() + MAX_KEEPING_MS;
+    let bytes = 0;
+    for (const [path, entry] of entries) {
+      const size = sizeIn(entry.stamp);
+      const isKept = named !== undefined || (size <= MAX_KEPT_FILE && bytes + size <= MAX_KEPT_BYTES);
+      if (!isKept || (named === undefined && Date.now() > until)) continue;
+      entry.state = await this.#stateAt(path);
+      bytes += size;
+    }
+    const looked = { entries, named, isCut };
+    this.#open.add(looked);
+    const [oldest] = this.#open;
+    if (oldest && this.#open.size > MAX_LOOKED) {
+      this.#open.delete(oldest);
+      for (const entry of oldest.entries.values()) entry.state = undefined;
+    }
+    return looked;
+  }
+
+  /** Nothing was reported, so what changed since then may be of others. */
+  forget(looked: Looked): void {
+    this.#open.delete(looked);
+  }
+
+  /** After the call: writes what changed into the journal, as changes of the call. */
+  async record(before: Looked, maker: ChangeMaker): Promise<FoundChanges> {
+    this.#open.delete(before);
+    const now = this.#list(before.named);
+    const isCut = before.isCut || now.isCut;
+    const changed = [...new Set([...before.entries.keys(), ...now.entries.keys()])].filter(
+      (path) => before.entries.get(path)?.stamp !== now.entries.get(path)?.stamp,
+    );
+    // What is not in a list that was cut may have been there.
+    const known = changed.filter((path) => !isCut || (before.entries.has(path) && now.entries.has(path)));
+    // Undone from the last to the first: what is new goes with its content, and a folder is there again before its content.
+    const byPath = known.toSorted((a, b) => (a < b ? -1 : 1));
+    const gone = byPath.filter((path) => !now.entries.has(path)).toReversed();
+    const there = byPath.filter((path) => now.entries.has(path));
+    const notKept: string[] = [];
+    let recorded = 0;
+    for (const path of [...gone, ...there]) {
+      const entry = before.entries.get(path);
+      const next = await this.#stateAt(path);
+      const change = next && recorded < MAX_RECORDED ? changeOf(path, entry, next) : "unknown";
+      for (const other of this.#open) takeOver(other, path, now.entries.get(path), next);
+      if (change === undefined) continue;
+      if (change === "unknown" || change.omitted) notKept.push(this.#files.show(path));
+      if (change === "unknown") continue;
+      await recordChange({ journal: this.#journal, ...maker }, change);
+      recorded++;
+    }
+    return { recorded, notKept, isCut };
+  }
+
+  #list(named?: readonly string[]): { entries: Map<string, Entry>; isCut: boolean } {
+    const entries = new Map<string, Entry>();
+    if (named) {
+      for (const path of named) {
+        const stamp = stampAt(path);
+        if (stamp !== undefined) entries.set(path, { stamp });
+      }
+      return { entries, isCut: false };
+    }
+    // Upper folders first: what people write is there.
+    const folders = [this.#folder];
+    for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
+      for (const found of listed(folder)) {
+        if (SKIPPED.has(found.name)) continue;
+        const path = join(folder, found.name);
+        const stamp = stampAt(path);
+        if (stamp === undefined) continue;
+        if (entries.size >= MAX_ENTRIES) return { entries, isCut: true };
+        entries.set(path, { stamp });
+        if (found.isDirectory()) folders.push(path);
+      }
+    }
+    return { entries, isCut: false };
+  }
+
+  /** Undefined if it may not be read. */
+  async #stateAt(path: string): Promise<Entry["state"]> {
+    try {
+      const { real, state } = await this.#files.entry(path);
+      return real === path ? state : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** Kind, number, mode, size and time. The time of a folder changes with its content. */
+function stampAt(path: string): string | undefined {
+  const info = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  if (!info) return undefined;
+  if (info.isDirectory()) return `${info.mode}`;
+  return `${info.mode} ${info.ino} ${info.size} ${info.mtimeNs} ${info.ctimeNs}`;
+}
+
+function sizeIn(stamp: string): number {
+  return Number(stamp.split(" ")[2] ?? 0);
+}
+
+function listed(folder: string) {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+/** What one call changed is the state before for the calls that still run. */
+function takeOver(other: Looked, path: string, entry: Entry | undefined, state: Entry["state"]): void {
+  if (other.named && !other.named.includes(path)) return;
+  if (entry) other.entries.set(path, { ...entry, state });
+  else other.entries.delete(path);
+}
+
+/** Undefined if nothing changed that undo knows of; "unknown" if it cannot be recorded at all. */
+function changeOf(
+  path: string,
+  entry: Entry | undefined,
+  next: NonNullable<Entry["state"]>,
+): Omit<FileChange, keyof ChangeMaker> | "unknown" | undefined {
+  const old: Entry["state"] = entry ? entry.state : { kind: "absent" };
+  if (next.kind === "other") return "unknown";
+  if (old === undefined || (old.kind === "file" && !old.bytes)) {
+    // Undo says of such a change that its earlier content was not kept.
+    if (next.kind !== "file" && next.kind !== "absent") return "unknown";
+    return {
+      kind: next.kind === "absent" ? "delete" : "write",
+      path,
+      was: "file",
+      old: null,
+      omitted: "too_large",
+      next,
+    };
+  }
+  if (old.kind === "other") return "unknown";
+  const kept = {
+    path,
+    was: old.kind,
+    old: old.kind === "file" ? (old.bytes ?? null) : null,
+    mode: old.kind === "file" || old.kind === "directory" ? old.mode : undefined,
+    linkTarget: old.kind === "symlink" ? old.target : undefined,
+  };
+  if (next.kind === "absent") return old.kind === "absent" ? undefined : { ...kept, kind: "delete", next };
+  if (old.kind !== next.kind && old.kind !== "absent") return "unknown";
+  if (next.kind === "file") {
+    const isSame = old.kind === "file" && next.bytes !== undefined && old.bytes?.equals(next.bytes) === true;
+    if (!isSame) return { ...kept, kind: "write", next };
+    return old.mode === next.mode ? undefined : { ...kept, kind: "set_mode", next };
+  }
+  if (next.kind === "directory") {
+    if (old.kind === "absent") return { ...kept, kind: "make_directory", next };
+    return old.kind === "directory" && old.mode !== next.mode ? { ...kept, kind: "set_mode", next } : undefined;
+  }
+  if (old.kind === "absent") return { ...kept, kind: "make_link", next };
+  return "unknown";
+}

@@ -1,0 +1,132 @@
+// Undo of what another agent's call changed in the workspace, whoever ran it.
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type HaftHost, openHaft } from "haft/host";
+import { AgentCalls } from "../../src/capabilities/agent-calls.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
+import { AGENT_RIGS } from "./events.ts";
+
+let host: HaftHost;
+let calls: AgentCalls;
+let folder: string;
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  const home = temporaryFolder();
+  mkdirSync(join(home, ".config", "haft"), { recursive: true });
+  const allow = ["Bash(make:*)", "Edit(**)", "Write(**)"];
+  writeFileSync(join(home, ".config", "haft", "config.yml"), `permissions:\n  allow: ${JSON.stringify(allow)}\n`);
+  host = await openHaft(folder, { stateFolder: home, home, env: {} });
+  const { haft, workspace, store } = host;
+  calls = new AgentCalls({ haft, workspace, audit: store.audit, user: "ann", journal: store.undo(host.config.folder) });
+}, 300_000);
+afterAll(() => host?.close());
+
+const send = (event: object) => calls.answer("claude", JSON.stringify(event), { limitMs: 0 });
+const at = (path: string): string => join(folder, path);
+const text = (path: string): string | undefined => (existsSync(at(path)) ? readFileSync(at(path), "utf8") : undefined);
+
+/** The agent runs it: whatever `change` does. Returns the id of the call and what was recorded. */
+async function ran(session: string, command: string, change: () => unknown) {
+  expect(await send(AGENT_RIGS.claude.before(command, folder, session))).toSatisfy(AGENT_RIGS.claude.passes);
+  await change();
+  await send(AGENT_RIGS.claude.after(command, folder, session));
+  const { entries } = await host.store.audit.query({ limit: 1000 });
+  const own = entries.filter(({ caller }) => caller?.session === `claude:${session}`);
+  const notes = own.flatMap(({ kind, data }) => (kind === "note" ? [data] : []));
+  return { callId: own.find(({ kind }) => kind === "call_ended")!.callId!, notes };
+}
+
+test("undo puts back what a command changed, made and deleted, and nothing else", { timeout: 60_000 }, async () => {
+  mkdirSync(at("old/deep"), { recursive: true });
+  writeFileSync(at("old/deep/a.txt"), "a\n");
+  writeFileSync(at("changed.txt"), "before\n");
+  writeFileSync(at("script.sh"), "run\n", { mode: 0o644 });
+  symlinkSync("changed.txt", at("link"));
+  writeFileSync(at("other.txt"), "untouched\n");
+  const { callId, notes } = await ran("all", "make all", () => {
+    rmSync(at("old"), { recursive: true });
+    rmSync(at("link"));
+    writeFileSync(at("changed.txt"), "after\n");
+    chmodSync(at("script.sh"), 0o755);
+    mkdirSync(at("new/deep"), { recursive: true });
+    writeFileSync(at("new/deep/b.txt"), "b\n");
+  });
+  expect(notes).toEqual([]);
+  // Later, by a person: it stays.
+  writeFileSync(at("other.txt"), "mine\n");
+  await host.undo.undoCall(callId);
+  expect(text("old/deep/a.txt")).toBe("a\n");
+  expect(text("changed.txt")).toBe("before\n");
+  expect(text("link")).toBe("before\n");
+  expect(statSync(at("script.sh")).mode & 0o777).toBe(0o644);
+  expect(existsSync(at("new"))).toBe(false);
+  expect(text("other.txt")).toBe("mine\n");
+});
+
+test("undo of an edit and of a written file covers what the agent wrote", { timeout: 60_000 }, async () => {
+  writeFileSync(at("edited.txt"), "one\n");
+  const event = (name: string, input: object, session: string) => ({
+    ...{ session_id: session, cwd: folder, hook_event_name: name, tool_use_id: "t1" },
+    ...{ tool_name: "Write", tool_input: input },
+  });
+  const input = { file_path: at("edited.txt"), content: "two\n" };
+  expect(await send(event("PreToolUse", input, "write"))).toSatisfy(AGENT_RIGS.claude.passes);
+  // The agent's formatter ran, too.
+  writeFileSync(at("edited.txt"), "two, formatted\n");
+  await send({ ...event("PostToolUse", input, "write"), tool_response: { ok: true } });
+  const changes = await host.store.undo(host.config.folder).list({ session: "claude:write" });
+  expect(changes).toMatchObject([{ path: at("edited.txt"), agent: "claude", user: "ann" }]);
+  await host.undo.undoCall(changes[0]!.callId!);
+  expect(text("edited.txt")).toBe("one\n");
+});
+
+test("says what it could not keep, and undo refuses that", { timeout: 60_000 }, async () => {
+  writeFileSync(at("large.bin"), Buffer.alloc(2 * 1024 * 1024, 1));
+  const { callId, notes } = await ran("large", "make large", () => writeFileSync(at("large.bin"), "small\n"));
+  expect(notes).toMatchObject([{ action: "agent_changes", notKept: ["large.bin"] }]);
+  await expect(host.undo.undoCall(callId)).rejects.toThrow();
+  expect(text("large.bin")).toBe("small\n");
+});
+
+test("two calls at once: each change belongs to one of them", { timeout: 60_000 }, async () => {
+  const [one, two] = ["make one", "make two"];
+  await send(AGENT_RIGS.claude.before(one, folder, "first"));
+  await send(AGENT_RIGS.claude.before(two, folder, "second"));
+  writeFileSync(at("one.txt"), "1\n");
+  await send(AGENT_RIGS.claude.after(one, folder, "first"));
+  writeFileSync(at("two.txt"), "2\n");
+  await send(AGENT_RIGS.claude.after(two, folder, "second"));
+  const paths = async (session: string) =>
+    (await host.store.undo(host.config.folder).list({ session: `claude:${session}` })).map(({ path }) => path);
+  expect(await paths("first")).toEqual([at("one.txt")]);
+  expect(await paths("second")).toEqual([at("two.txt")]);
+});
+
+test("what may not be read is not undone as if it had been new", { timeout: 60_000 }, async () => {
+  // Both calls run; the file is replaced by something that is no file, which the journal cannot have.
+  writeFileSync(at("kind.txt"), "kept\n");
+  await send(AGENT_RIGS.claude.before("make three", folder, "third"));
+  await send(AGENT_RIGS.claude.before("make four", folder, "fourth"));
+  rmSync(at("kind.txt"));
+  mkdirSync(at("kind.txt"));
+  await send(AGENT_RIGS.claude.after("make three", folder, "third"));
+  await send(AGENT_RIGS.claude.after("make four", folder, "fourth"));
+  const store = host.store.undo(host.config.folder);
+  for (const session of ["claude:third", "claude:fourth"]) expect(await store.list({ session })).toEqual([]);
+  const { entries } = await host.store.audit.query({ limit: 1000 });
+  const notes = entries.filter(({ kind, caller }) => kind === "note" && caller?.session === "claude:third");
+  expect(notes).toMatchObject([{ data: { notKept: ["kind.txt"] } }]);
+});
+
+test("a report without its call, and a call without its report, record no changes", { timeout: 60_000 }, async () => {
+  const count = async () => (await host.store.undo(host.config.folder).list()).length;
+  const before = await count();
+  writeFileSync(at("forged.txt"), "x\n");
+  await send(AGENT_RIGS.claude.after("make forged", folder, "forged"));
+  await send(AGENT_RIGS.claude.before("make silent", folder, "silent"));
+  writeFileSync(at("silent.txt"), "x\n");
+  await send({ session_id: "silent", cwd: folder, hook_event_name: "Stop" });
+  expect(await count()).toBe(before);
+});
