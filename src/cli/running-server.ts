@@ -8,8 +8,8 @@ import { open, rename } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { errorCode } from "../core/error.ts";
 import type { ServerInfo } from "../contracts/server.ts";
+import { isRunning } from "../io/files/file-lock.ts";
 import { readVersion } from "../io/files/own-folders.ts";
 import { stateFolderOf } from "../io/files/state-folder.ts";
 
@@ -100,7 +100,7 @@ export async function findRunningServer(
     warn(`The server of this folder (${url}, pid ${pid}) ${why}: working without it.`);
   };
   const token = readPrivate(join(stateFolder, TOKEN));
-  if (!isAlive(pid) || token === undefined) {
+  if (!isRunning(pid) || token === undefined) {
     // Killed before it could remove them.
     remove(stateFolder);
     return skip("no longer runs");
@@ -139,15 +139,6 @@ function readPrivate(file: string): string | undefined {
     return readFileSync(file, "utf8");
   } catch {
     return undefined;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return errorCode(error) === "EPERM";
   }
 }
 

@@ -6,7 +6,7 @@ import { pending, type PendingResult, type ToolResult } from "../core/result.ts"
 import type { MaybePromise, Stage } from "../core/stage.ts";
 import type { CodeThreads } from "./code-thread.ts";
 import { DEFAULT_PROGRAM_LIMITS, ProgramBudget, type ProgramLimits } from "./program-budget.ts";
-import type { ProgramEnd, ProgramHost, ProgramStart, ProgramState } from "./run-program.ts";
+import type { CodeHost, ProgramEnd, ProgramHost, ProgramStart, ProgramState } from "./run-program.ts";
 
 /** What a program that waits for a person has saved. */
 export interface StoredProgram {
@@ -97,10 +97,7 @@ export function createCodeRunner(options: CodeRunnerOptions) {
 
   return { run, stage: stage(), answered, recover, close: () => threads?.close() };
 
-  async function run(
-    { call, source, language, runs }: ProgramToRun,
-    host: Omit<ProgramHost, "save">,
-  ): Promise<ProgramEnd> {
+  async function run({ call, source, language, runs }: ProgramToRun, host: CodeHost): Promise<ProgramEnd> {
     const known = rows.idOf(runs);
     const stored = known === undefined ? undefined : await store.get(known);
     if (stored && stored.engine !== ENGINE) throw writtenByAnother();

@@ -5,10 +5,11 @@ import { firstLine, text } from "../core/content.ts";
 import { createTool } from "../core/create-tool.ts";
 import { failureOf, isErrorCode, type ToolFailure } from "../core/error.ts";
 import { callOf } from "../core/gate.ts";
-import type { PendingResult, ToolOutput, ToolResult } from "../core/result.ts";
+import type { PendingResult, ToolOutput } from "../core/result.ts";
 import type { AnyTool, ToolContext } from "../core/tool.ts";
 import { isObject, type JsonSchema } from "../schema/json-schema.ts";
 import { describeOutput, field } from "../schema/describe-output.ts";
+import type { CodeHost } from "./run-program.ts";
 
 export interface RunCodeDependencies {
   runner: CodeRunner;
@@ -197,20 +198,6 @@ export interface CodeToRun {
   language?: "javascript" | "typescript";
   /** The call in the gate. */
   runs: Call;
-}
-
-/** What a program needs from the call that runs it. */
-export interface CodeHost {
-  readonly signal: AbortSignal;
-  call(
-    step: number,
-    name: string,
-    input: unknown,
-    onApprovalRequested: (approvalId: string) => Promise<void>,
-  ): Promise<ToolResult>;
-  search(query: string): unknown;
-  describe(names: readonly string[]): unknown;
-  print(line: string): void;
 }
 
 interface CodeEndBase {

@@ -5,8 +5,8 @@ import type { ProgramBudget, Spent } from "./program-budget.ts";
 import type { CodeThread, ProgramRequest, Settled, ThreadAnswer, ThreadLimits } from "./code-thread.ts";
 import { importInstalled } from "../schema/load-package.ts";
 
-/** What a program needs from outside. */
-export interface ProgramHost {
+/** What a program needs from the call that runs it. */
+export interface CodeHost {
   readonly signal: AbortSignal;
   /** Makes the call of one step through the gate. `onApprovalRequested` is awaited before the wait for a person. */
   call(
@@ -18,6 +18,10 @@ export interface ProgramHost {
   search(query: string): unknown;
   describe(names: readonly string[]): unknown;
   print(line: string): void;
+}
+
+/** What a program needs from outside. */
+export interface ProgramHost extends CodeHost {
   /** Saves the program. Another process can resume it. */
   save(state: ProgramState): Promise<void>;
 }

@@ -154,6 +154,6 @@ function stateOf(awaited: PendingResult | undefined): string {
   return awaited ? `waiting for the ${awaited.pending.kind}` : "still running";
 }
 
-function cut(text: string, max: number): string {
+export function cut(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max)}…`;
 }

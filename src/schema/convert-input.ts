@@ -1,5 +1,5 @@
 import { isObject, followRef, type JsonSchema } from "./json-schema.ts";
-import { admitsType, typeOfValue, typesOf } from "./schema-properties.ts";
+import { admitsType, objectsIn, typeOfValue, typesOf } from "./schema-properties.ts";
 
 // Values that JSON does not have. They are described as what JSON has instead, and made from that before validation.
 
@@ -77,12 +77,12 @@ export function dateHint(value: unknown): string | undefined {
 
 function convertInside(root: JsonSchema, schema: JsonSchema, value: unknown): unknown {
   let converted = value;
-  for (const part of listOf(schema["allOf"])) converted = convertValue(root, part, converted);
-  const branches = [...listOf(schema["anyOf"]), ...listOf(schema["oneOf"])];
+  for (const part of objectsIn(schema["allOf"])) converted = convertValue(root, part, converted);
+  const branches = [...objectsIn(schema["anyOf"]), ...objectsIn(schema["oneOf"])];
   if (branches.length > 0) converted = convertByBranch(root, branches, converted);
   const { items, prefixItems, properties, additionalProperties } = schema;
   if (Array.isArray(converted)) {
-    const first = listOf(prefixItems);
+    const first = objectsIn(prefixItems);
     return mapChanged(converted, (item, index) => {
       const sub = first[index] ?? items;
       return isObject(sub) ? convertValue(root, sub, item) : item;
@@ -113,8 +113,4 @@ function convertByBranch(root: JsonSchema, branches: readonly JsonSchema[], valu
 function mapChanged(list: readonly unknown[], change: (item: unknown, index: number) => unknown): unknown {
   const changed = list.map(change);
   return changed.some((item, index) => item !== list[index]) ? changed : list;
-}
-
-function listOf(value: unknown): JsonSchema[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
 }

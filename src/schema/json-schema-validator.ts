@@ -1,7 +1,7 @@
 import { type CompiledSchema, compileJsonSchema } from "./compile-json-schema.ts";
 import { asSchema, eachSubschema, followRef, isObject, type JsonSchema } from "./json-schema.ts";
 import { lintJsonSchema } from "./lint-json-schema.ts";
-import { admitsType, typeOfValue, typesOf } from "./schema-properties.ts";
+import { admitsType, objectsIn, typeOfValue, typesOf } from "./schema-properties.ts";
 import { type Schema, type SchemaIssue, unreadable, type Validation } from "./schema.ts";
 import { explainErrors } from "./validation-messages.ts";
 import type { InferOutput, SchemaSource } from "./infer.ts";
@@ -59,9 +59,9 @@ function fill(root: JsonSchema, schema: JsonSchema, value: unknown): unknown {
   if (typeof filled !== "object" || filled === null) return filled;
   const target = followRef(root, schema);
   if (target !== undefined) filled = fill(root, target, filled);
-  for (const part of listOf(schema["allOf"])) filled = fill(root, part, filled);
+  for (const part of objectsIn(schema["allOf"])) filled = fill(root, part, filled);
   for (const choice of [schema["anyOf"], schema["oneOf"]]) {
-    const branch = onlyBranchFor(root, listOf(choice), filled);
+    const branch = onlyBranchFor(root, objectsIn(choice), filled);
     if (branch !== undefined) filled = fill(root, branch, filled);
   }
   if (Array.isArray(filled)) return fillItems(root, schema, filled);
@@ -113,10 +113,6 @@ function fillItems(root: JsonSchema, schema: JsonSchema, value: unknown[]): unkn
     if (after !== value[at]) (copy ??= [...value])[at] = after;
   }
   return copy ?? value;
-}
-
-function listOf(value: unknown): JsonSchema[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
 /** Converts a schema of any library to a Schema. Throws a TypeError if the source is not a schema. */

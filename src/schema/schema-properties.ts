@@ -105,6 +105,11 @@ export function partsOf(root: JsonSchema, schema: JsonSchema): Set<JsonSchema> {
   return parts;
 }
 
+/** The objects of a list. */
+export function objectsIn(value: unknown): JsonSchema[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
 function schemasIn(value: unknown): JsonSchema[] {
   if (Array.isArray(value)) return value.map(asSchema).filter((schema) => schema !== undefined);
   const single = asSchema(value);

@@ -164,3 +164,13 @@ export function closedStore(): ToolError {
     next: "Use the id of the call or approval when it runs again.",
   });
 }
+
+/** The address of a server, without user and password. */
+export function placeOf(url: string): string {
+  try {
+    const { host, pathname } = new URL(url);
+    return `${host || "localhost"}${pathname}`;
+  } catch {
+    return "the given URL";
+  }
+}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { openStore } from "./store.ts";
-import { placeOf } from "./postgres/postgres.ts";
+import { placeOf } from "./database.ts";
 import { engineOf } from "./store-engines.ts";
 
 test("the scheme of the address decides the engine", () => {

@@ -2,7 +2,7 @@ import type { StoreBackup, StoreReport } from "../contracts/store.ts";
 import type { Clock } from "../core/clock.ts";
 import type { CloseStack } from "../core/close-stack.ts";
 import { errorMessage, toolError } from "../core/error.ts";
-import type { SqlDatabase } from "./database.ts";
+import { placeOf, type SqlDatabase } from "./database.ts";
 
 /** In a state folder (an absolute path, see `stateFolderOf`), or on a database server by its address. */
 export type StoreLocation = { stateFolder: string } | { url: string };
@@ -88,7 +88,7 @@ export const STORE_ENGINES: readonly StoreEngine[] = [
     schemes: ["postgres", "postgresql"],
     open: async (url) => ({ database: await (await import("./postgres/postgres.ts")).openPostgres(url) }),
     async check(url) {
-      const { openPostgres, placeOf } = await import("./postgres/postgres.ts");
+      const { openPostgres } = await import("./postgres/postgres.ts");
       const opened = openPostgres(url).then((database) => database.close());
       const problems = await opened.then(
         () => [],

@@ -293,7 +293,7 @@ export function placeholders(values: readonly unknown[]): string {
   return values.map(() => "?").join(", ");
 }
 
-function snakeCase(name: string): string {
+export function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 

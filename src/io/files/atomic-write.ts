@@ -107,12 +107,13 @@ function namesDirectory(name: PathName): ToolError {
   return toolError("is_directory", `${quotePath(name.given)} names a directory`, { next: "Give the path of a file." });
 }
 
-async function locateForWrite(
+/** The entry to write, with the folders around it. */
+export async function locateForWrite(
   name: PathName,
   access: FileAccess,
-  { createParents = true }: WriteOptions,
+  { createParents = true, followLast = true }: Pick<WriteOptions, "createParents"> & { followLast?: boolean },
 ): Promise<Entry> {
-  const locate = () => locateEntry(name, access, { operation: "write", followLast: true });
+  const locate = () => locateEntry(name, access, { operation: "write", followLast });
   try {
     return locate();
   } catch (error) {

@@ -86,7 +86,8 @@ async function breakLock(lock: string, mine: string): Promise<void> {
   }
 }
 
-function isRunning(pid: number): boolean {
+/** Whether there is such a process, of any user. */
+export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

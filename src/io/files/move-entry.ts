@@ -19,7 +19,7 @@ import {
   describeEntry,
   keepOwnerAndMode,
   linkOrRename,
-  makeDirectories,
+  locateForWrite,
   syncDirectory,
 } from "./atomic-write.ts";
 import { checkTree, locateExisting, refuseRoot, removeTree } from "./delete-entry.ts";
@@ -97,18 +97,9 @@ export async function moveEntry(
   }
 }
 
-async function locateTarget(to: PathName, access: FileAccess, { createParents = true }: MoveOptions): Promise<Entry> {
-  const locate = () => locateEntry(to, access, { operation: "write", followLast: false });
+async function locateTarget(to: PathName, access: FileAccess, { createParents }: MoveOptions): Promise<Entry> {
   try {
-    try {
-      return locate();
-    } catch (error) {
-      const missing = missingParentOf(error);
-      if (missing === null || !createParents) throw error;
-      requireAllowed(to, access, resolveLinks(to.absolute) ?? to.absolute, "write");
-      await makeDirectories(to, access, missing);
-      return locate();
-    }
+    return await locateForWrite(to, access, { createParents, followLast: false });
   } catch (error) {
     throw explainFailure(error, to, { policy: access.policy, operation: "write" });
   }

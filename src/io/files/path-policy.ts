@@ -62,12 +62,12 @@ export function createPathPolicy(options: PathPolicyOptions): PathPolicy {
     ],
     denials: withGitCredentials(compileDenials([...DEFAULT_DENY_RULES, ...denyRules], permitted), permitted),
     owner: { globs: denyRules.map(({ glob }) => glob), denials: compileDenials(denyRules, permitted) },
-    privatePaths: outermost(realRoots(options.privatePaths ?? [], workspace)),
+    privatePaths: withoutInner(realRoots(options.privatePaths ?? [], workspace)),
   };
 }
 
 /** Without paths that are inside another one. */
-function outermost(paths: readonly string[]): string[] {
+export function withoutInner(paths: readonly string[]): string[] {
   const unique = [...new Set(paths)];
   return unique.filter((path) => !unique.some((other) => other !== path && isInside(path, other)));
 }

@@ -250,21 +250,11 @@ function answerTo(method: string, params: unknown): unknown {
   return params["items"].map(() => null);
 }
 
+// oxfmt-ignore
 const LANGUAGES: ReadonlyMap<string, string> = new Map([
-  [".ts", "typescript"],
-  [".mts", "typescript"],
-  [".cts", "typescript"],
-  [".tsx", "typescriptreact"],
-  [".js", "javascript"],
-  [".mjs", "javascript"],
-  [".cjs", "javascript"],
-  [".jsx", "javascriptreact"],
-  [".py", "python"],
-  [".rs", "rust"],
-  [".rb", "ruby"],
-  [".sh", "shellscript"],
-  [".cs", "csharp"],
-  [".md", "markdown"],
+  [".ts", "typescript"], [".mts", "typescript"], [".cts", "typescript"], [".tsx", "typescriptreact"],
+  [".js", "javascript"], [".mjs", "javascript"], [".cjs", "javascript"], [".jsx", "javascriptreact"], [".py", "python"],
+  [".rs", "rust"], [".rb", "ruby"], [".sh", "shellscript"], [".cs", "csharp"], [".md", "markdown"],
 ]);
 
 /** For most languages the identifier is the extension. */

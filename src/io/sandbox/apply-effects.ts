@@ -1,5 +1,6 @@
 import { failureText, toFailure, toolError, type ToolError } from "../../core/error.ts";
 import type { Files, FoundEntry } from "../files/files.ts";
+import { modeOf } from "../files/undo-plan.ts";
 import { type EntryState, isSameState } from "../files/undo-store.ts";
 import type { Effect } from "./effects.ts";
 
@@ -117,10 +118,6 @@ class EffectWriter {
 function isUnchanged(path: string, before: EntryState, { real, state }: FoundEntry): boolean {
   if (before.kind === "absent") return state.kind === "absent";
   return real === path && isSameState(before, state) && modeOf(before) === modeOf(state);
-}
-
-function modeOf(state: EntryState): number | undefined {
-  return state.kind === "file" || state.kind === "directory" ? state.mode : undefined;
 }
 
 function contentIn({ state }: FoundEntry): Buffer | undefined {

@@ -75,7 +75,8 @@ function infoOf(path: string): Stats | undefined {
   }
 }
 
-function namesIn(folder: string): string[] {
+/** Empty if the folder cannot be read. */
+export function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {

@@ -3,7 +3,6 @@ import {
   cpSync,
   lstatSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
   readlinkSync,
   renameSync,
@@ -16,7 +15,8 @@ import { basename, dirname, join } from "node:path";
 import { errorCode } from "../../core/error.ts";
 import { isPlainRepository } from "../shell/read-only-git.ts";
 import { isInside } from "../files/path-policy.ts";
-import type { ExecutedChange } from "./executed-files.ts";
+import { type ExecutedChange, namesIn } from "./executed-files.ts";
+import { exists } from "./profiles.ts";
 import type { WorkspaceScan } from "./workspace-scan.ts";
 
 /** What a command changed although it must not. All paths are real. */
@@ -200,16 +200,4 @@ function isSame(path: string, saved: Saved): boolean {
   if (now?.kind === "file" && saved.kind === "file")
     return now.mode === saved.mode && now.content.equals(saved.content);
   return JSON.stringify(now) === JSON.stringify(saved);
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
-function exists(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

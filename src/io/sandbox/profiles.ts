@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isInside, isSecretName, type PathPolicy } from "../files/path-policy.ts";
+import { isInside, isSecretName, type PathPolicy, withoutInner } from "../files/path-policy.ts";
 import { SYSTEM_SECRETS } from "../files/secret-paths.ts";
 import { ACCESS, type ClosedPaths, type PathRule, splitAround } from "./landlock.ts";
 
@@ -165,14 +165,9 @@ export function pathRules({ read, write, temporary = [], closed, readOnly = [] }
     rules.push(...split.rules);
     splitFolders.push(...split.folders);
   };
-  for (const path of withoutCovered(read)) add(path, ACCESS.read);
+  for (const path of withoutInner(read)) add(path, ACCESS.read);
   for (const path of write) add(path, ACCESS.write);
   return { rules, splitFolders };
-}
-
-function withoutCovered(paths: readonly string[]): string[] {
-  const unique = [...new Set(paths)];
-  return unique.filter((path) => !unique.some((other) => other !== path && isInside(path, other)));
 }
 
 /**

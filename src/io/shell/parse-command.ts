@@ -284,36 +284,18 @@ function isNumber(text: string): boolean {
   return /^\d+$/.test(text);
 }
 
+// oxfmt-ignore
 const CONSTRUCT_OF: ReadonlyMap<SyntaxNode["type"], Construct> = new Map<SyntaxNode["type"], Construct>([
-  ["Assignment", "assignment"],
-  ["BraceExpansion", "brace expansion"],
-  ["If", "compound command"],
-  ["For", "compound command"],
-  ["ArithmeticFor", "compound command"],
-  ["Select", "compound command"],
-  ["While", "compound command"],
-  ["Subshell", "compound command"],
-  ["BraceGroup", "compound command"],
-  ["Case", "compound command"],
-  ["TestCommand", "compound command"],
-  ["ArithmeticCommand", "compound command"],
-  ["Coproc", "coprocess"],
-  ["SimpleExpansion", "expansion"],
-  ["ParameterExpansion", "expansion"],
-  ["ArithmeticExpansion", "expansion"],
-  ["Function", "function"],
-  ["Glob", "glob"],
-  ["ExtendedGlob", "glob"],
-  ["HereDoc", "here-document"],
-  ["Negation", "negation"],
-  ["ProcessSubstitution", "process substitution"],
-  ["Redirect", "redirection"],
-  ["HereString", "redirection"],
-  ["AnsiCQuoted", "special quote"],
-  ["LocaleString", "special quote"],
-  ["CommandExpansion", "substitution"],
-  ["ArithmeticCommandExpansion", "substitution"],
-  ["Time", "time"],
+  ["Assignment", "assignment"], ["BraceExpansion", "brace expansion"], ["If", "compound command"],
+  ["For", "compound command"], ["ArithmeticFor", "compound command"], ["Select", "compound command"],
+  ["While", "compound command"], ["Subshell", "compound command"], ["BraceGroup", "compound command"],
+  ["Case", "compound command"], ["TestCommand", "compound command"], ["ArithmeticCommand", "compound command"],
+  ["Coproc", "coprocess"], ["SimpleExpansion", "expansion"], ["ParameterExpansion", "expansion"],
+  ["ArithmeticExpansion", "expansion"], ["Function", "function"], ["Glob", "glob"], ["ExtendedGlob", "glob"],
+  ["HereDoc", "here-document"], ["Negation", "negation"], ["ProcessSubstitution", "process substitution"],
+  ["Redirect", "redirection"], ["HereString", "redirection"], ["AnsiCQuoted", "special quote"],
+  ["LocaleString", "special quote"], ["CommandExpansion", "substitution"],
+  ["ArithmeticCommandExpansion", "substitution"], ["Time", "time"],
 ]);
 
 // Characters without a special meaning inside a word; `~` and `#` only where they cannot begin an expansion or comment.

@@ -172,13 +172,9 @@ const curlValues: CommandForm["check"] = ({ options, operands }) => {
  * Options that a `*` covers for programs that reach other machines, run scripts or copy files: those that neither write a
  * file nor start a program. `operands`: after so many, the words belong to a script or to another machine.
  */
-const OPTION_FORMS: ReadonlyMap<string, { form: CommandForm; operands?: number }> = new Map<
-  string,
-  { form: CommandForm; operands?: number }
->([
-  [
-    "curl",
-    {
+const OPTION_FORMS: ReadonlyMap<string, { form: CommandForm; operands?: number }> = new Map(
+  Object.entries<{ form: CommandForm; operands?: number }>({
+    curl: {
       form: {
         options: `-sSfLiIvkgGN46# -X:text -H:text -A:text -e:text -m:text -d:text -F:text -w:text -r:text --silent --show-error
           --fail --fail-with-body --location --include --head --verbose --insecure --globoff --get --no-buffer --compressed
@@ -190,35 +186,20 @@ const OPTION_FORMS: ReadonlyMap<string, { form: CommandForm; operands?: number }
         check: curlValues,
       },
     },
-  ],
-  [
-    "wget",
-    {
+    wget: {
       form: {
         options: `-qvSncd46 -t:number -T:number -U:text --quiet --no-verbose --server-response --spider --continue --timeout:number
           --tries:number --user-agent:text --header:text --max-redirect:number --method:text --no-cache --version`,
         operands: anything,
       },
     },
-  ],
-  [
-    "ssh",
-    {
+    ssh: {
       form: { options: "-46CqvTtnxV -l:text -p:number -i:text -o:text", operands: anything, check: sshSettings },
       operands: 2,
     },
-  ],
-  [
-    "scp",
-    { form: { options: "-46CrpqvB -P:number -i:text -l:number -o:text", operands: anything, check: sshSettings } },
-  ],
-  [
-    "sftp",
-    { form: { options: "-46Crpqv -P:number -i:text -l:number -o:text", operands: anything, check: sshSettings } },
-  ],
-  [
-    "rsync",
-    {
+    scp: { form: { options: "-46CrpqvB -P:number -i:text -l:number -o:text", operands: anything, check: sshSettings } },
+    sftp: { form: { options: "-46Crpqv -P:number -i:text -l:number -o:text", operands: anything, check: sshSettings } },
+    rsync: {
       form: {
         options: `-avrzunhPtlpgoDHxciqLRsW --archive --verbose --recursive --compress --update --dry-run --human-readable --progress
           --partial --times --links --perms --checksum --itemize-changes --stats --quiet --exclude:text --include:text
@@ -226,10 +207,7 @@ const OPTION_FORMS: ReadonlyMap<string, { form: CommandForm; operands?: number }
         operands: anything,
       },
     },
-  ],
-  [
-    "node",
-    {
+    node: {
       form: {
         options: `-v -h -c -i --version --help --check --test --test-only --test-name-pattern:text --watch --enable-source-maps
           --no-warnings --trace-warnings --trace-uncaught --no-deprecation --trace-deprecation --experimental-strip-types
@@ -238,37 +216,33 @@ const OPTION_FORMS: ReadonlyMap<string, { form: CommandForm; operands?: number }
       },
       operands: 1,
     },
-  ],
-  ["python", { form: { options: "-uBsEIqvVbhO -W:text --version --help", operands: anything }, operands: 1 }],
-  ["ruby", { form: { options: "-cvwh --version --help", operands: anything }, operands: 1 }],
-  ["perl", { form: { options: "-cvwWtTh --version --help", operands: anything }, operands: 1 }],
-  ["php", { form: { options: "-lvhim --version --help", operands: anything }, operands: 1 }],
-  ["man", { form: { options: "-kfwaK -s:text", operands: anything } }],
-  [
-    "cp",
-    {
+    python: { form: { options: "-uBsEIqvVbhO -W:text --version --help", operands: anything }, operands: 1 },
+    ruby: { form: { options: "-cvwh --version --help", operands: anything }, operands: 1 },
+    perl: { form: { options: "-cvwWtTh --version --help", operands: anything }, operands: 1 },
+    php: { form: { options: "-lvhim --version --help", operands: anything }, operands: 1 },
+    man: { form: { options: "-kfwaK -s:text", operands: anything } },
+    cp: {
       form: {
         options: `-aArRpnvufidxPLHT --archive --recursive --no-clobber --verbose --force --interactive --parents --preserve?
           --no-dereference --dereference --update? --no-target-directory --reflink?`,
         operands: { kind: "path" },
       },
     },
-  ],
-  [
-    "mv",
-    {
+    mv: {
       form: {
         options: "-fnvuiT --force --no-clobber --verbose --update? --interactive --no-target-directory",
         operands: { kind: "path" },
       },
     },
-  ],
-]);
+  }),
+);
 
-const SCRIPTS: ReadonlyMap<string, CommandForm> = new Map([
-  ["sed", SED],
-  ["awk", AWK],
-]);
+const SCRIPTS: ReadonlyMap<string, CommandForm> = new Map(
+  Object.entries({
+    sed: SED,
+    awk: AWK,
+  }),
+);
 
 function meaningOf({ source, value, literal: isLiteral }: CommandWord): RebuiltWord {
   if (isLiteral || source === "[" || source === "{}") return literal(value);
@@ -422,32 +396,25 @@ const noProgram: CommandForm["check"] = ({ operands }) =>
   operands.some((word) => /^\w+::/.test(word)) ? "an address starts a program" : undefined;
 
 /** Never suggested: their operands decide too much. */
-const GIT_NETWORK: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
-  [
-    "clone",
-    {
+const GIT_NETWORK: ReadonlyMap<string, CommandForm> = new Map(
+  Object.entries<CommandForm>({
+    clone: {
       options: "-qv -b:text --depth:number --branch:text --single-branch --progress --quiet --verbose --no-tags",
       operands: anything,
       check: noProgram,
     },
-  ],
-  [
-    "fetch",
-    {
+    fetch: {
       options: "-pqvt --prune --all --tags --no-tags --depth:number --dry-run --unshallow --quiet --verbose",
       operands: anything,
       check: noProgram,
     },
-  ],
-  [
-    "pull",
-    {
+    pull: {
       options: "-pqvtr --prune --rebase? --no-rebase --ff-only --ff --no-ff --autostash --tags --quiet --verbose",
       operands: anything,
       check: noProgram,
     },
-  ],
-]);
+  }),
+);
 
 /** Their next word says what they do, so a suggested rule keeps it. */
 const NEEDS_OPERAND = new Set([
@@ -458,24 +425,12 @@ const NEEDS_OPERAND = new Set([
   ...["npm", "pnpm", "yarn", "bun"].map((name) => `${name} run`),
 ]);
 
+// oxfmt-ignore
 /** For the examples of a rule: an option that is not covered. */
 const NOT_COVERED: ReadonlyMap<string, string> = new Map([
-  ["npm", "--script-shell=FILE"],
-  ["pnpm", "--script-shell=FILE"],
-  ["yarn", "--cwd=FOLDER"],
-  ["bun", "--preload=FILE"],
-  ["deno", "--config=FILE"],
-  ["cargo", "--config=FILE"],
-  ["go", "-exec=PROGRAM"],
-  ["make", "SHELL=FILE"],
-  ["pytest", "-p PLUGIN"],
-  ["tsc", "--outDir=FOLDER"],
-  ["vitest", "--config=FILE"],
-  ["jest", "--config=FILE"],
-  ["eslint", "--config=FILE"],
-  ["prettier", "--plugin=FILE"],
-  ["ruff", "--config=FILE"],
-  ["mypy", "--python-executable=FILE"],
-  ["git commit", "--gpg-sign"],
-  ["git add", "--edit"],
+  ["npm", "--script-shell=FILE"], ["pnpm", "--script-shell=FILE"], ["yarn", "--cwd=FOLDER"], ["bun", "--preload=FILE"],
+  ["deno", "--config=FILE"], ["cargo", "--config=FILE"], ["go", "-exec=PROGRAM"], ["make", "SHELL=FILE"],
+  ["pytest", "-p PLUGIN"], ["tsc", "--outDir=FOLDER"], ["vitest", "--config=FILE"], ["jest", "--config=FILE"],
+  ["eslint", "--config=FILE"], ["prettier", "--plugin=FILE"], ["ruff", "--config=FILE"],
+  ["mypy", "--python-executable=FILE"], ["git commit", "--gpg-sign"], ["git add", "--edit"],
 ]);

@@ -48,10 +48,9 @@ const bat: CommandForm = {
 const decompress: CommandForm = { options: "-cdfkqvl --stdout --decompress --list --quiet", operands: paths };
 
 /** Programs that only read, with the arguments that they may have. The kernel hides secrets and refuses writes. */
-export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
-  [
-    "ls",
-    {
+export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map(
+  Object.entries<CommandForm>({
+    ls: {
       options: `-aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxXZ1 --all --almost-all --author --classify? --color? --directory
         --escape --file-type --full-time --group-directories-first --human-readable --hyperlink? --inode --kibibytes
         --literal --no-group --numeric-uid-gid --quote-name --recursive --reverse --si --size --format:text
@@ -59,39 +58,27 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
         --time-style:text --width:number --dereference`,
       operands: pathsOrHere,
     },
-  ],
-  [
-    "cat",
-    {
+    cat: {
       options: "-AbeEnstTuv --number --number-nonblank --show-all --show-ends --show-tabs --squeeze-blank",
       operands: paths,
     },
-  ],
-  [
-    "head",
-    {
+    head: {
       options: "-qvz -# -n:number -c:number --lines:number --bytes:number --quiet --silent --verbose --zero-terminated",
       operands: paths,
     },
-  ],
-  [
-    "tail",
-    {
+    tail: {
       options: `-qvz -# -n:number -c:number --lines:number --bytes:number --quiet --silent --verbose --zero-terminated
         -fF -s:number --follow? --retry --sleep-interval:number`,
       operands: paths,
     },
-  ],
-  ["tac", { options: "-br -s:text --before --regex --separator:text", operands: paths }],
-  ["nl", { options: "-p -b:text -i:number -n:text -s:text -v:number -w:number", operands: paths }],
-  ["rev", { operands: paths }],
-  ["wc", { options: "-clmLw --bytes --chars --lines --words --max-line-length --total:text", operands: paths }],
-  ["grep", grep],
-  ["egrep", grep],
-  ["fgrep", grep],
-  [
-    "rg",
-    {
+    tac: { options: "-br -s:text --before --regex --separator:text", operands: paths },
+    nl: { options: "-p -b:text -i:number -n:text -s:text -v:number -w:number", operands: paths },
+    rev: { operands: paths },
+    wc: { options: "-clmLw --bytes --chars --lines --words --max-line-length --total:text", operands: paths },
+    grep: grep,
+    egrep: grep,
+    fgrep: grep,
+    rg: {
       options: `-FHINPSUabchilnopqsvwx0 -A:number -B:number -C:number -M:number -d:number -e:pattern -f:path -g:text -j:number
         -m:number -r:pattern -t:text -T:text --after-context:number --before-context:number --context:number
         --byte-offset --case-sensitive --color:text --column --count --count-matches --crlf --files
@@ -113,45 +100,33 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
         orWorkingFolder: true,
       },
     },
-  ],
-  [
-    "sort",
-    {
+    sort: {
       options: `-bcCdfghiMmnRrsuVz -k:text -t:text --ignore-leading-blanks --dictionary-order --ignore-case
         --general-numeric-sort --human-numeric-sort --month-sort --numeric-sort --reverse --sort:text --version-sort
         --check? --key:text --merge --stable --field-separator:text --unique --zero-terminated`,
       operands: paths,
     },
-  ],
-  [
-    "uniq",
-    {
+    uniq: {
       options: `-cdDiuz -f:number -s:number -w:number --count --repeated --ignore-case --unique --skip-fields:number
         --skip-chars:number --check-chars:number --zero-terminated`,
       operands: { kind: "path", max: 1 },
     },
-  ],
-  [
-    "cut",
-    {
+    cut: {
       options: `-nsz -b:text -c:text -d:pattern -f:text --bytes:text --characters:text --delimiter:pattern --fields:text
         --complement --only-delimited --output-delimiter:pattern --zero-terminated`,
       operands: paths,
     },
-  ],
-  ["tr", { options: "-cCdst --complement --delete --squeeze-repeats --truncate-set1", operands: text }],
-  ["paste", { options: "-sz -d:pattern --serial --delimiters:pattern", operands: paths }],
-  [
-    "join",
-    { options: "-iz -a:number -v:number -j:number -1:number -2:number -t:pattern -o:text -e:text", operands: paths },
-  ],
-  ["comm", { options: "-123z --check-order --nocheck-order --output-delimiter:text --total", operands: paths }],
-  ["fold", { options: "-bs -w:number --bytes --spaces --width:number", operands: paths }],
-  ["expand", { options: "-i -t:text --initial --tabs:text", operands: paths }],
-  ["column", { options: "-tx -c:number -s:pattern -o:pattern", operands: paths }],
-  [
-    "diff",
-    {
+    tr: { options: "-cCdst --complement --delete --squeeze-repeats --truncate-set1", operands: text },
+    paste: { options: "-sz -d:pattern --serial --delimiters:pattern", operands: paths },
+    join: {
+      options: "-iz -a:number -v:number -j:number -1:number -2:number -t:pattern -o:text -e:text",
+      operands: paths,
+    },
+    comm: { options: "-123z --check-order --nocheck-order --output-delimiter:text --total", operands: paths },
+    fold: { options: "-bs -w:number --bytes --spaces --width:number", operands: paths },
+    expand: { options: "-i -t:text --initial --tabs:text", operands: paths },
+    column: { options: "-tx -c:number -s:pattern -o:pattern", operands: paths },
+    diff: {
       options: `-abBcdeEinNpqrstTuwyZ -# -C:number -U:number -W:number -x:text -L:text --brief --context? --unified?
         --color? --exclude:text --expand-tabs --ignore-all-space --ignore-blank-lines --ignore-case
         --ignore-space-change --ignore-trailing-space --label:text --minimal --new-file --no-dereference
@@ -159,166 +134,127 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
         --width:number --normal`,
       operands: { kind: "path", max: 2 },
     },
-  ],
-  [
-    "cmp",
-    {
+    cmp: {
       options: "-bls -i:text -n:number --bytes:number --ignore-initial:text --print-bytes --quiet --silent --verbose",
       operands: { kind: "path", max: 2 },
     },
-  ],
-  [
-    "stat",
-    { options: "-fLtx -c:text --format:text --printf:text --dereference --file-system --terse", operands: paths },
-  ],
-  [
-    "file",
-    {
+    stat: { options: "-fLtx -c:text --format:text --printf:text --dereference --file-system --terse", operands: paths },
+    file: {
       options: "-0bhiILkNr --brief --mime --mime-type --mime-encoding --no-dereference --dereference",
       operands: paths,
     },
-  ],
-  [
-    "du",
-    {
+    du: {
       options: `-0abcDhHklLmPsSx -d:number -t:text --all --apparent-size --bytes --total --human-readable --max-depth:number
         --si --summarize --exclude:text --time? --null --one-file-system --separate-dirs`,
       operands: pathsOrHere,
     },
-  ],
-  [
-    "df",
-    {
+    df: {
       options: "-ahHiklmPT --all --human-readable --inodes --local --portability --print-type --total",
       operands: paths,
     },
-  ],
-  ["pwd", { options: "-LP", operands: nothing }],
-  ["true", { operands: text }],
-  ["false", { operands: text }],
-  ["which", { options: "-as", operands: { kind: "text", min: 1 } }],
-  ["whoami", { operands: nothing }],
-  ["id", { options: "-gGnru", operands: text }],
-  ["groups", { operands: text }],
-  ["hostname", { options: "-s", operands: nothing }],
-  ["uname", { options: "-amnoprsv --all --kernel-name --machine --nodename --operating-system", operands: nothing }],
-  ["arch", { operands: nothing }],
-  ["nproc", { options: "--all", operands: nothing }],
-  ["uptime", { options: "-ps", operands: nothing }],
-  [
-    "date",
-    {
+    pwd: { options: "-LP", operands: nothing },
+    true: { operands: text },
+    false: { operands: text },
+    which: { options: "-as", operands: { kind: "text", min: 1 } },
+    whoami: { operands: nothing },
+    id: { options: "-gGnru", operands: text },
+    groups: { operands: text },
+    hostname: { options: "-s", operands: nothing },
+    uname: { options: "-amnoprsv --all --kernel-name --machine --nodename --operating-system", operands: nothing },
+    arch: { operands: nothing },
+    nproc: { options: "--all", operands: nothing },
+    uptime: { options: "-ps", operands: nothing },
+    date: {
       options: "-jnRu -d:text -I? -r:path --date:text --iso-8601? --reference:path --rfc-3339:text --rfc-email --utc",
       operands: { kind: "text", max: 1 },
       // Any other operand sets the clock.
       check: ({ operands }) => (operands.every((word) => word.startsWith("+")) ? undefined : "it would set the clock"),
     },
-  ],
-  ["basename", { options: "-az -s:text --multiple --suffix:text", operands: text }],
-  ["dirname", { options: "-z --zero", operands: text }],
-  ["realpath", { options: "-eLmPqsz --canonicalize-existing --canonicalize-missing --no-symlinks", operands: paths }],
-  ["readlink", { options: "-efmnqsvz --canonicalize --canonicalize-existing --canonicalize-missing", operands: paths }],
-  [
-    "tree",
-    {
+    basename: { options: "-az -s:text --multiple --suffix:text", operands: text },
+    dirname: { options: "-z --zero", operands: text },
+    realpath: { options: "-eLmPqsz --canonicalize-existing --canonicalize-missing --no-symlinks", operands: paths },
+    readlink: { options: "-efmnqsvz --canonicalize --canonicalize-existing --canonicalize-missing", operands: paths },
+    tree: {
       options: `-aACdDfFghiJlnNpqrsStuvXx -I:text -L:number -P:text --charset:text --dirsfirst --du --filelimit:number
         --gitignore --matchdirs --noreport --prune --sort:text --si --timefmt:text`,
       operands: pathsOrHere,
       style: "late",
     },
-  ],
-  ["seq", { options: "-w -s:text -f:text", operands: text }],
-  ["base64", { options: "-di -w:number --decode --ignore-garbage --wrap:number", operands: { kind: "path", max: 1 } }],
-  ["od", { options: "-abcdfilosxv -A:text -j:number -N:number -t:text -w?", operands: paths }],
-  ["hexdump", { options: "-bcCdovx -n:number -s:number", operands: paths }],
-  // The second operand would be the output file.
-  [
-    "xxd",
-    {
+    seq: { options: "-w -s:text -f:text", operands: text },
+    base64: { options: "-di -w:number --decode --ignore-garbage --wrap:number", operands: { kind: "path", max: 1 } },
+    od: { options: "-abcdfilosxv -A:text -j:number -N:number -t:text -w?", operands: paths },
+    hexdump: { options: "-bcCdovx -n:number -s:number", operands: paths },
+    // The second operand would be the output file.
+    xxd: {
       options: `-a -b -C -E -e -i -p -ps -plain -u -d -autoskip -bits -capitalize -EBCDIC -include -postscript -uppercase
         -c:number -g:number -l:number -s:number -cols:number -groupsize:number -len:number -seek:number`,
       operands: { kind: "path", max: 1 },
       style: "words",
       endsOptions: false,
     },
-  ],
-  ["md5sum", checksum],
-  ["sha1sum", checksum],
-  ["sha256sum", checksum],
-  ["sha512sum", checksum],
-  ["b2sum", checksum],
-  ["cksum", { operands: paths }],
-  ["sleep", { operands: { kind: "text", min: 1 } }],
-  ["printenv", { options: "-0 --null", operands: text }],
-  [
-    "shuf",
-    {
+    md5sum: checksum,
+    sha1sum: checksum,
+    sha256sum: checksum,
+    sha512sum: checksum,
+    b2sum: checksum,
+    cksum: { operands: paths },
+    sleep: { operands: { kind: "text", min: 1 } },
+    printenv: { options: "-0 --null", operands: text },
+    shuf: {
       options: "-ezr -n:number -i:text --echo --head-count:number --input-range:text",
       operands: paths,
     },
-  ],
-  ["fmt", { options: "-cstu -w:number -p:text", operands: paths }],
-  ["unexpand", { options: "-a -t:text --all", operands: paths }],
-  [
-    "numfmt",
-    {
+    fmt: { options: "-cstu -w:number -p:text", operands: paths },
+    unexpand: { options: "-a -t:text --all", operands: paths },
+    numfmt: {
       options: "--from:text --to:text --field:text --format:text --suffix:text --padding:number --header?",
       operands: text,
     },
-  ],
-  ["tsort", { operands: paths }],
-  ["factor", { operands: text }],
-  ["expr", { operands: text }],
-  ["bc", { options: "-lqs", operands: paths }],
-  ["cal", { options: "-13jmwy", operands: text }],
-  ["iconv", { options: "-cls -f:text -t:text --from-code:text --to-code:text --list", operands: paths }],
-  ["strings", { options: "-af -n:number -t:text -e:text --all --bytes:number", operands: paths }],
-  ["nm", { options: "-ACDgnPprSu --demangle? --dynamic --extern-only --undefined-only", operands: paths }],
-  ["readelf", { options: "-adehlnrsSWV --all --headers --dynamic --symbols --sections --wide", operands: paths }],
-  ["size", { options: "-ABdotx", operands: paths }],
-  ["shasum", { ...checksum, options: "-bcpUs -a:number --check --binary" }],
-  ["md5", { options: "-qr", operands: paths }],
-  ["sum", { options: "-rs", operands: paths }],
-  ["sha224sum", checksum],
-  ["sha384sum", checksum],
-  ["base32", { options: "-di -w:number --decode --wrap:number", operands: { kind: "path", max: 1 } }],
-  ["hd", { options: "-bcCdovx -n:number -s:number", operands: paths }],
-  ["zcat", decompress],
-  ["bzcat", decompress],
-  ["xzcat", decompress],
-  ["zstdcat", decompress],
-  ["gzip", { ...decompress, check: printsArchive }],
-  ["gunzip", { ...decompress, check: printsArchive }],
-  [
-    "tar",
-    {
+    tsort: { operands: paths },
+    factor: { operands: text },
+    expr: { operands: text },
+    bc: { options: "-lqs", operands: paths },
+    cal: { options: "-13jmwy", operands: text },
+    iconv: { options: "-cls -f:text -t:text --from-code:text --to-code:text --list", operands: paths },
+    strings: { options: "-af -n:number -t:text -e:text --all --bytes:number", operands: paths },
+    nm: { options: "-ACDgnPprSu --demangle? --dynamic --extern-only --undefined-only", operands: paths },
+    readelf: { options: "-adehlnrsSWV --all --headers --dynamic --symbols --sections --wide", operands: paths },
+    size: { options: "-ABdotx", operands: paths },
+    shasum: { ...checksum, options: "-bcpUs -a:number --check --binary" },
+    md5: { options: "-qr", operands: paths },
+    sum: { options: "-rs", operands: paths },
+    sha224sum: checksum,
+    sha384sum: checksum,
+    base32: { options: "-di -w:number --decode --wrap:number", operands: { kind: "path", max: 1 } },
+    hd: { options: "-bcCdovx -n:number -s:number", operands: paths },
+    zcat: decompress,
+    bzcat: decompress,
+    xzcat: decompress,
+    zstdcat: decompress,
+    gzip: { ...decompress, check: printsArchive },
+    gunzip: { ...decompress, check: printsArchive },
+    tar: {
       options:
         "-tvzjJ -f:path -C:path --list --verbose --file:path --gzip --bzip2 --xz --exclude:text --wildcards --full-time",
       operands: { kind: "text" },
       check: ({ options }) =>
         options.some(({ name }) => name === "-t" || name === "--list") ? undefined : "it does not list",
     },
-  ],
-  [
-    "unzip",
-    {
+    unzip: {
       options: "-lpvZ1q",
       operands: { kind: "path", min: 1 },
       check: ({ options }) =>
         options.some(({ name }) => ["-l", "-p", "-Z", "-v"].includes(name)) ? undefined : "it extracts files",
     },
-  ],
-  ["zipinfo", { options: "-1smlvhtz", operands: paths }],
-  ["fd", fd],
-  ["fdfind", fd],
-  ["bat", bat],
-  ["batcat", bat],
-  ["eza", list],
-  ["exa", list],
-  ["tokei", { options: "-f -e:text -t:text --files --exclude:text --type:text --sort:text", operands: pathsOrHere }],
-  [
-    "yq",
-    {
+    zipinfo: { options: "-1smlvhtz", operands: paths },
+    fd: fd,
+    fdfind: fd,
+    bat: bat,
+    batcat: bat,
+    eza: list,
+    exa: list,
+    tokei: { options: "-f -e:text -t:text --files --exclude:text --type:text --sort:text", operands: pathsOrHere },
+    yq: {
       options:
         "-rPMCNeos -p:text -I:number --unwrapScalar --prettyPrint --no-colors --output-format:text --input-format:text",
       operands: { kind: "path", first: "pattern" },
@@ -328,32 +264,29 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
           ? "its filter reads other files"
           : undefined,
     },
-  ],
-  ["free", { options: "-bkmgthwlv --human --mega --giga --kilo --bytes --total", operands: nothing }],
-  ["vmstat", { options: "-adfmnstw", operands: text }],
-  ["lscpu", { options: "-abcepJxy", operands: nothing }],
-  ["lsblk", { options: "-abdfilmnoprtJO", operands: text }],
-  ["lsb_release", { options: "-vidrcas", operands: nothing }],
-  ["sw_vers", { options: "-productName -productVersion", operands: nothing, style: "words" }],
-  ["who", { options: "-abHlmqrsTu", operands: text }],
-  ["w", { options: "-hsfi", operands: text }],
-  ["locale", { options: "-amck", operands: text }],
-  ["getconf", { options: "-a", operands: text }],
-  ["tty", { options: "-s", operands: nothing }],
-  ["logname", { operands: nothing }],
-  ["whereis", { options: "-bms", operands: { kind: "text", min: 1 } }],
-  ["pgrep", { options: "-aclnoxfvi -u:text -P:text -d:text", operands: text }],
-  ["pidof", { options: "-sx", operands: text }],
-  ["pstree", { options: "-aAcghlnpsSu", operands: text }],
-  [
-    "top",
-    {
+    free: { options: "-bkmgthwlv --human --mega --giga --kilo --bytes --total", operands: nothing },
+    vmstat: { options: "-adfmnstw", operands: text },
+    lscpu: { options: "-abcepJxy", operands: nothing },
+    lsblk: { options: "-abdfilmnoprtJO", operands: text },
+    lsb_release: { options: "-vidrcas", operands: nothing },
+    sw_vers: { options: "-productName -productVersion", operands: nothing, style: "words" },
+    who: { options: "-abHlmqrsTu", operands: text },
+    w: { options: "-hsfi", operands: text },
+    locale: { options: "-amck", operands: text },
+    getconf: { options: "-a", operands: text },
+    tty: { options: "-s", operands: nothing },
+    logname: { operands: nothing },
+    whereis: { options: "-bms", operands: { kind: "text", min: 1 } },
+    pgrep: { options: "-aclnoxfvi -u:text -P:text -d:text", operands: text },
+    pidof: { options: "-sx", operands: text },
+    pstree: { options: "-aAcghlnpsSu", operands: text },
+    top: {
       options: "-bciHS -n:number -p:text -o:text -d:text -u:text -w:number",
       operands: nothing,
       check: ({ options }) => (options.some(({ name }) => name === "-b") ? undefined : "it needs a terminal"),
     },
-  ],
-]);
+  }),
+);
 
 function needsPattern({ operands, options }: FormUse): string | undefined {
   const given = options.some(({ name }) => ["-e", "-f", "--regexp", "--file"].includes(name));

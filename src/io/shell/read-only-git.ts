@@ -27,44 +27,31 @@ const LOG = `${DIFF} -# -c -g -i -m -n:number -E -F -P -L:text --abbrev-commit -
 const FORMAT = "--format:text --pretty?";
 
 /** The subcommands that only read, by name. */
-export const GIT_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
-  [
-    "status",
-    {
+export const GIT_FORMS: ReadonlyMap<string, CommandForm> = new Map(
+  Object.entries<CommandForm>({
+    status: {
       options: `-bsvz -u? --ahead-behind --no-ahead-behind --branch --column? --find-renames? --ignored? --ignore-submodules?
         --long --no-column --no-renames --null --porcelain? --renames --short --show-stash --untracked-files?`,
       operands: { kind: "path" },
     },
-  ],
-  ["diff", { options: `${DIFF} --cached --staged --merge-base`, operands: revisions }],
-  ["log", { options: `${LOG} ${FORMAT}`, operands: revisions, check: runsNoSignatureCheck }],
-  ["show", { options: `${LOG} ${FORMAT}`, operands: revisions, check: runsNoSignatureCheck }],
-  [
-    "shortlog",
-    {
+    diff: { options: `${DIFF} --cached --staged --merge-base`, operands: revisions },
+    log: { options: `${LOG} ${FORMAT}`, operands: revisions, check: runsNoSignatureCheck },
+    show: { options: `${LOG} ${FORMAT}`, operands: revisions, check: runsNoSignatureCheck },
+    shortlog: {
       options: "-cens --author:text --since:text --until:text --all --no-merges",
       operands: { kind: "revision", min: 0 },
     },
-  ],
-  [
-    "rev-list",
-    {
+    "rev-list": {
       options: "-n:number -# --all --count --max-count:number --since:text --until:text --no-merges --merges --reverse",
       operands: revisions,
     },
-  ],
-  [
-    "rev-parse",
-    {
+    "rev-parse": {
       options: `-q --abbrev-ref? --absolute-git-dir --git-common-dir --git-dir --is-bare-repository --is-inside-git-dir
         --is-inside-work-tree --quiet --short? --show-cdup --show-prefix --show-toplevel --symbolic --symbolic-full-name
         --verify`,
       operands: revisions,
     },
-  ],
-  [
-    "branch",
-    {
+    branch: {
       // An operand without --list would create a branch.
       options: `-arvi --all --color? --no-color --column? --no-column --contains:text --no-contains:text --format:text
         --ignore-case --list --merged? --no-merged? --points-at:text --remotes --show-current --sort:text --verbose`,
@@ -72,10 +59,7 @@ export const GIT_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, Comma
       check: ({ operands, options }) =>
         operands.length === 0 || options.some(({ name }) => name === "--list") ? undefined : "it would create a branch",
     },
-  ],
-  [
-    "tag",
-    {
+    tag: {
       options: "-l -n? --list --contains:text --points-at:text --sort:text --merged? --no-merged? --format:text",
       operands: names,
       check: ({ operands, options }) =>
@@ -83,83 +67,56 @@ export const GIT_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, Comma
           ? runsNoSignatureCheck({ options })
           : "it would create a tag",
     },
-  ],
-  [
-    "worktree",
-    { options: "-v --porcelain", operands: { kind: "text", min: 1, max: 1 }, check: onlySubcommand("list") },
-  ],
-  [
-    "reflog",
-    {
+    worktree: { options: "-v --porcelain", operands: { kind: "text", min: 1, max: 1 }, check: onlySubcommand("list") },
+    reflog: {
       options: `-# -n:number --date:text --oneline --all`,
       operands: { kind: "text", max: 1 },
       check: onlySubcommand("show"),
     },
-  ],
-  [
-    "ls-files",
-    {
+    "ls-files": {
       options: `-cdikmostuvz --cached --deleted --exclude-standard --full-name --ignored --killed --modified --others
         --stage --unmerged --error-unmatch`,
       operands: { kind: "path" },
     },
-  ],
-  [
-    "ls-tree",
-    { options: "-drtlz --full-name --full-tree --long --name-only --name-status --abbrev?", operands: revisions },
-  ],
-  ["cat-file", { options: "-epst", operands: revisions }],
-  [
-    "describe",
-    {
+    "ls-tree": {
+      options: "-drtlz --full-name --full-tree --long --name-only --name-status --abbrev?",
+      operands: revisions,
+    },
+    "cat-file": { options: "-epst", operands: revisions },
+    describe: {
       options: "--all --tags --long --always --abbrev? --contains --exact-match --match:text --first-parent",
       operands: revisions,
     },
-  ],
-  ["merge-base", { options: "-a --all --is-ancestor --octopus --fork-point", operands: revisions }],
-  ["show-ref", { options: "-ds --branches --heads --tags --hash? --verify --quiet", operands: names }],
-  ["show-branch", { options: "-ar --all --remotes --list --sha1-name", operands: names }],
-  ["name-rev", { options: "--name-only --tags --all --always", operands: revisions }],
-  [
-    "blame",
-    {
+    "merge-base": { options: "-a --all --is-ancestor --octopus --fork-point", operands: revisions },
+    "show-ref": { options: "-ds --branches --heads --tags --hash? --verify --quiet", operands: names },
+    "show-branch": { options: "-ar --all --remotes --list --sha1-name", operands: names },
+    "name-rev": { options: "--name-only --tags --all --always", operands: revisions },
+    blame: {
       options: "-bcefhlnstw -C? -L:text -M? --date:text --line-porcelain --porcelain --root --show-email",
       operands: revisions,
     },
-  ],
-  [
-    "grep",
-    {
+    grep: {
       options: `-EFGPHIahilLnopqvwWz -# -A:number -B:number -C:number -e:pattern -m:number --and --or --not --all-match --break
         --cached --color? --column --count --extended-regexp --files-with-matches --files-without-match --fixed-strings
         --full-name --function-context --heading --ignore-case --invert-match --line-number --name-only --no-color
         --only-matching --perl-regexp --quiet --show-function --untracked --word-regexp -c`,
       operands: { kind: "revision", first: "pattern", firstUnless: ["-e"] },
     },
-  ],
-  ["check-ignore", { options: "-nqvz --no-index --non-matching --quiet --verbose", operands: { kind: "path" } }],
-  ["count-objects", { options: "-vH", operands: nothing }],
-  ["version", { options: "--build-options", operands: nothing }],
-  ["whatchanged", { options: `${LOG} ${FORMAT}`, operands: revisions, check: runsNoSignatureCheck }],
-  [
-    "remote",
-    {
+    "check-ignore": { options: "-nqvz --no-index --non-matching --quiet --verbose", operands: { kind: "path" } },
+    "count-objects": { options: "-vH", operands: nothing },
+    version: { options: "--build-options", operands: nothing },
+    whatchanged: { options: `${LOG} ${FORMAT}`, operands: revisions, check: runsNoSignatureCheck },
+    remote: {
       options: "-v --verbose --all --push",
       operands: { kind: "text", max: 2 },
       check: ({ operands }) => (operands.length === 0 || operands[0] === "get-url" ? undefined : "it changes a remote"),
     },
-  ],
-  [
-    "stash",
-    {
+    stash: {
       options: `${DIFF} -# --oneline --format:text --pretty?`,
       operands: { kind: "text", min: 1, max: 2 },
       check: ({ operands }) => (/^(?:list|show)$/.test(operands[0] ?? "") ? undefined : "it changes the stash"),
     },
-  ],
-  [
-    "config",
-    {
+    config: {
       options: "-z --get --get-all --local --global --show-origin --show-scope --default:text --type:text --bool --int",
       operands: { kind: "text", min: 1, max: 2 },
       // Only names that hold no credentials.
@@ -172,42 +129,33 @@ export const GIT_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, Comma
         return isGet && isPlain ? undefined : "it may change or reveal settings";
       },
     },
-  ],
-  ["symbolic-ref", { options: "-q --short --quiet", operands: { kind: "text", min: 1, max: 1 } }],
-  [
-    "for-each-ref",
-    {
+    "symbolic-ref": { options: "-q --short --quiet", operands: { kind: "text", min: 1, max: 1 } },
+    "for-each-ref": {
       options:
         "--count:number --sort:text --format:text --points-at:text --merged? --no-merged? --contains? --no-contains? --ignore-case",
       operands: names,
       check: runsNoSignatureCheck,
     },
-  ],
-  ["cherry", { options: "-v --abbrev?", operands: revisions }],
-  [
-    "diff-tree",
-    { options: `${DIFF} -rtmc --root --no-commit-id --always --stdin --pretty? --format:text`, operands: revisions },
-  ],
-  ["diff-files", { options: DIFF, operands: { kind: "path" } }],
-  ["diff-index", { options: `${DIFF} --cached -m`, operands: revisions }],
-  ["range-diff", { options: `${DIFF} --creation-factor:number --no-dual-color`, operands: revisions }],
-  ["check-attr", { options: "-az --all --cached", operands: names }],
-  ["ls-remote", { operands: nothing, check: () => "it uses the network" }],
-  [
-    "bisect",
-    {
+    cherry: { options: "-v --abbrev?", operands: revisions },
+    "diff-tree": {
+      options: `${DIFF} -rtmc --root --no-commit-id --always --stdin --pretty? --format:text`,
+      operands: revisions,
+    },
+    "diff-files": { options: DIFF, operands: { kind: "path" } },
+    "diff-index": { options: `${DIFF} --cached -m`, operands: revisions },
+    "range-diff": { options: `${DIFF} --creation-factor:number --no-dual-color`, operands: revisions },
+    "check-attr": { options: "-az --all --cached", operands: names },
+    "ls-remote": { operands: nothing, check: () => "it uses the network" },
+    bisect: {
       operands: { kind: "text", min: 1, max: 1 },
       check: ({ operands }) => (operands[0] === "log" ? undefined : "it changes files"),
     },
-  ],
-  [
-    "notes",
-    {
+    notes: {
       operands: { kind: "text", max: 2 },
       check: ({ operands }) => (/^(?:list|show)$/.test(operands[0] ?? "list") ? undefined : "it changes notes"),
     },
-  ],
-]);
+  }),
+);
 
 const RUNS_DIFF_HELPERS = new Set(["blame", "diff", "log", "show", "whatchanged"]);
 
@@ -319,19 +267,18 @@ function onlySubcommand(name: string): CommandForm["check"] {
 }
 
 /** Settings that name no program. All others may: filters, drivers, helpers, includes. */
-const PLAIN_SETTINGS: ReadonlyMap<string, RegExp> = new Map([
-  [
-    "core",
-    /^(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol)$/,
-  ],
-  ["remote", /^(?:url|pushurl|fetch)$/],
-  ["branch", /^(?:remote|merge|rebase|description)$/],
-  ["user", /^(?:name|email)$/],
-  ["init", /^defaultbranch$/],
-  ["pull", /^(?:rebase|ff)$/],
-  ["push", /^(?:default|autosetupremote)$/],
-  ["color", /^\w+$/],
-]);
+const PLAIN_SETTINGS: ReadonlyMap<string, RegExp> = new Map(
+  Object.entries({
+    core: /^(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol)$/,
+    remote: /^(?:url|pushurl|fetch)$/,
+    branch: /^(?:remote|merge|rebase|description)$/,
+    user: /^(?:name|email)$/,
+    init: /^defaultbranch$/,
+    pull: /^(?:rebase|ff)$/,
+    push: /^(?:default|autosetupremote)$/,
+    color: /^\w+$/,
+  }),
+);
 const MAX_CONFIG_LENGTH = 64 * 1024;
 
 /**

@@ -54,26 +54,14 @@ const INHERITED = new Set(
     .split(/\s+/),
 );
 
+// oxfmt-ignore
 /** No colours, no pager and no prompts that nobody can answer. */
 const NON_INTERACTIVE: readonly (readonly [string, string])[] = [
-  ["NO_COLOR", "1"],
-  ["PAGER", "cat"],
-  ["MANPAGER", "cat"],
-  ["GIT_PAGER", "cat"],
-  ["GH_PAGER", "cat"],
-  ["SYSTEMD_PAGER", "cat"],
-  ["GIT_TERMINAL_PROMPT", "0"],
-  ["GIT_EDITOR", "true"],
-  ["GCM_INTERACTIVE", "never"],
-  ["GH_PROMPT_DISABLED", "1"],
-  ["GH_NO_UPDATE_NOTIFIER", "1"],
-  ["DEBIAN_FRONTEND", "noninteractive"],
-  ["PIP_NO_INPUT", "1"],
-  ["PIP_DISABLE_PIP_VERSION_CHECK", "1"],
-  ["PYTHONUNBUFFERED", "1"],
-  ["COMPOSER_NO_INTERACTION", "1"],
-  ["npm_config_fund", "false"],
-  ["npm_config_update_notifier", "false"],
+  ["NO_COLOR", "1"], ["PAGER", "cat"], ["MANPAGER", "cat"], ["GIT_PAGER", "cat"], ["GH_PAGER", "cat"],
+  ["SYSTEMD_PAGER", "cat"], ["GIT_TERMINAL_PROMPT", "0"], ["GIT_EDITOR", "true"], ["GCM_INTERACTIVE", "never"],
+  ["GH_PROMPT_DISABLED", "1"], ["GH_NO_UPDATE_NOTIFIER", "1"], ["DEBIAN_FRONTEND", "noninteractive"],
+  ["PIP_NO_INPUT", "1"], ["PIP_DISABLE_PIP_VERSION_CHECK", "1"], ["PYTHONUNBUFFERED", "1"],
+  ["COMPOSER_NO_INTERACTION", "1"], ["npm_config_fund", "false"], ["npm_config_update_notifier", "false"],
 ];
 
 /** The variables of each session. Calls without a session share one set. */

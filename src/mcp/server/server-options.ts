@@ -61,6 +61,14 @@ export interface McpServerOptions {
   onError?(error: Error): void;
 }
 
+// oxfmt-ignore
+/** The names of all of them. */
+export const MCP_SERVER_KEYS: Readonly<Record<keyof McpServerOptions, true>> = {
+  describe: true, serverInfo: true, instructions: true, shows: true, ready: true, listWaitMs: true, defers: true,
+  dialect: true, call: true, portable: true, hints: true, approvalAddress: true, holdMs: true, needsTask: true,
+  stateKey: true, waiting: true, resources: true, prompts: true, onError: true,
+};
+
 export interface SuspendedLimits {
   inputs: number;
   permission: number;

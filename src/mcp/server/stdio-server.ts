@@ -2,7 +2,13 @@ import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, RequestId, Server, Transport } from "@modelcontextprotocol/server";
 import { checkKeys, keysOf } from "../../core/options.ts";
 import { createMcpServer } from "./mcp-server.ts";
-import type { McpClientPeer, McpIdentity, McpRuntime, McpServerOptions } from "./server-options.ts";
+import {
+  MCP_SERVER_KEYS,
+  type McpClientPeer,
+  type McpIdentity,
+  type McpRuntime,
+  type McpServerOptions,
+} from "./server-options.ts";
 import { createMcpService, forwardChanges, loadServerSdk, type McpConnection, type McpService } from "./mcp-service.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { answerToolCall } from "./call-tool.ts";
@@ -16,25 +22,7 @@ export interface ServeMcpOptions extends McpServerOptions {
 
 const OPTION_KEYS = keysOf<ServeMcpOptions>({
   identity: true,
-  describe: true,
-  serverInfo: true,
-  instructions: true,
-  shows: true,
-  ready: true,
-  listWaitMs: true,
-  defers: true,
-  dialect: true,
-  call: true,
-  portable: true,
-  hints: true,
-  approvalAddress: true,
-  holdMs: true,
-  needsTask: true,
-  stateKey: true,
-  waiting: true,
-  resources: true,
-  prompts: true,
-  onError: true,
+  ...MCP_SERVER_KEYS,
 });
 
 /** A connection that is being served. */

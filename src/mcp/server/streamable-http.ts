@@ -7,7 +7,13 @@ import type { MaybePromise } from "../../core/stage.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { createMcpServer } from "./mcp-server.ts";
 import { type ChangeListener, createMcpService, type McpService } from "./mcp-service.ts";
-import type { McpClientPeer, McpIdentity, McpRuntime, McpServerOptions } from "./server-options.ts";
+import {
+  MCP_SERVER_KEYS,
+  type McpClientPeer,
+  type McpIdentity,
+  type McpRuntime,
+  type McpServerOptions,
+} from "./server-options.ts";
 
 /** How MCP over HTTP is served. */
 export interface McpEndpointOptions extends McpServerOptions {
@@ -29,25 +35,7 @@ const OPTION_KEYS = keysOf<McpEndpointOptions>({
   origins: true,
   maxBodyBytes: true,
   sessions: true,
-  describe: true,
-  serverInfo: true,
-  instructions: true,
-  shows: true,
-  ready: true,
-  listWaitMs: true,
-  defers: true,
-  dialect: true,
-  call: true,
-  portable: true,
-  hints: true,
-  approvalAddress: true,
-  holdMs: true,
-  needsTask: true,
-  stateKey: true,
-  waiting: true,
-  resources: true,
-  prompts: true,
-  onError: true,
+  ...MCP_SERVER_KEYS,
 });
 
 interface McpRequestOptions {

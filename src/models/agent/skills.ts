@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import type { CallPolicy } from "../../core/call.ts";
 import { errorMessage, toolError } from "../../core/error.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
-import { disarmText } from "../../core/untrusted-text.ts";
+import { disarmText, oneLine } from "../../core/untrusted-text.ts";
 import type { Files } from "../../io/files/files.ts";
 import { type FrontMatter, readFrontMatter } from "../../io/files/front-matter.ts";
 
@@ -261,11 +261,6 @@ function commonFields(head: Readonly<Record<string, unknown>>, body: string) {
 /** Of a key that restricts: `yes` and `"true"` are texts in YAML, but mean true. */
 function isSet(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false && !/^(?:false|no|off)$/i.test(String(value));
-}
-
-/** For the prompt: what a person does not see in the file must not reach the model. */
-function oneLine(text: string): string {
-  return disarmText(text).replace(/\s+/g, " ").trim();
 }
 
 /** `$ARGUMENTS` is everything that the person wrote, `$1` its first word. Without either, it follows the instructions. */

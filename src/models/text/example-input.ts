@@ -99,38 +99,16 @@ const TEXTS: ReadonlyMap<unknown, string> = new Map([
   ["uuid", "3f2b8c1e-5d4a-4b6f-9c7d-0a1b2c3d4e5f"],
 ]);
 
+// oxfmt-ignore
 /** Values of common parameters, by the last word of the name. `query` is missing: its example is a documented text. */
 const NAMED_TEXTS: ReadonlyMap<string, string> = new Map([
-  ["path", "src/main.ts"],
-  ["file", "src/main.ts"],
-  ["filename", "main.ts"],
-  ["folder", "src"],
-  ["directory", "src"],
-  ["dir", "src"],
-  ["cwd", "src"],
-  ["question", "What is the weather in Paris?"],
-  ["prompt", "Describe the weather in Paris."],
-  ["url", "https://example.com/"],
-  ["uri", "https://example.com/"],
-  ["command", "ls -l"],
-  ["cmd", "ls -l"],
-  ["pattern", "TODO"],
-  ["regex", "TODO"],
-  ["glob", "**/*.ts"],
-  ["code", "print(1)"],
-  ["language", "en"],
-  ["name", "Ada"],
-  ["title", "Weekly report"],
-  ["subject", "Weekly report"],
-  ["email", "ada@example.com"],
-  ["city", "Paris"],
-  ["location", "Paris"],
-  ["country", "FR"],
-  ["currency", "EUR"],
-  ["timezone", "Europe/Paris"],
-  ["date", "2026-01-31"],
-  ["time", "12:00"],
-  ["id", "42"],
+  ["path", "src/main.ts"], ["file", "src/main.ts"], ["filename", "main.ts"], ["folder", "src"], ["directory", "src"],
+  ["dir", "src"], ["cwd", "src"], ["question", "What is the weather in Paris?"],
+  ["prompt", "Describe the weather in Paris."], ["url", "https://example.com/"], ["uri", "https://example.com/"],
+  ["command", "ls -l"], ["cmd", "ls -l"], ["pattern", "TODO"], ["regex", "TODO"], ["glob", "**/*.ts"],
+  ["code", "print(1)"], ["language", "en"], ["name", "Ada"], ["title", "Weekly report"], ["subject", "Weekly report"],
+  ["email", "ada@example.com"], ["city", "Paris"], ["location", "Paris"], ["country", "FR"], ["currency", "EUR"],
+  ["timezone", "Europe/Paris"], ["date", "2026-01-31"], ["time", "12:00"], ["id", "42"],
 ]);
 
 function exampleText(parts: readonly JsonSchema[], name: string): string {

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { bucketOf } from "../../core/clock.ts";
 import type { SqlDatabase, SqlValue, Statement } from "../database.ts";
 import type { AuditWords, IndexedRow } from "./audit-words.ts";
+import { snakeCase } from "../table.ts";
 import { ALL, auditCallers, auditCounts, auditIndex, DAY, HOUR, MINUTE } from "./index-tables.ts";
 
 /** Entries that are indexed in one transaction. Writers of calls wait for its end. */
@@ -276,10 +277,6 @@ class Counters {
       [...rows, ...values],
     ];
   }
-}
-
-function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 const COUNTERS: readonly Counters[] = [

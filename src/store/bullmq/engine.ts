@@ -1,6 +1,7 @@
 import type { Job as KeptJob, Queue, QueueEvents, QueueEventsProducer, Worker, WorkerOptions } from "bullmq";
 import { errorCode, toolError, type ToolError } from "../../core/error.ts";
 import { importInstalled } from "../../schema/load-package.ts";
+import { placeOf } from "../database.ts";
 
 /** Data and results are JSON inside a string. */
 export type BullJob = KeptJob<string, string>;
@@ -75,7 +76,7 @@ async function loadPackage<T>(name: string, load: () => Promise<T>): Promise<T> 
 /** With what a person can do about it, and without the password. */
 function explainRedis(error: unknown, url: string): ToolError {
   const text = error instanceof Error ? error.message || String(errorCode(error)) : String(error);
-  const where = addressOf(url);
+  const where = placeOf(url);
   const fail = (what: string, next: string): ToolError =>
     toolError("unavailable", `The queue at ${where} ${what}`, { next, cause: new Error(text) });
   if (/WRONGPASS|NOAUTH|invalid password/i.test(text)) {
@@ -83,14 +84,4 @@ function explainRedis(error: unknown, url: string): ToolError {
   }
   if (/DB index is out of range/i.test(text)) return fail(`has no such database (${text})`, "Correct the queue's URL.");
   return fail(`cannot be reached (${text})`, "Start the server or check the queue's URL.");
-}
-
-/** Without user and password. */
-function addressOf(url: string): string {
-  try {
-    const { host, pathname } = new URL(url);
-    return `${host || "localhost"}${pathname}`;
-  } catch {
-    return "the given URL";
-  }
 }

@@ -7,6 +7,7 @@ import {
   checkParameters,
   closedStore,
   type DatabaseHealth,
+  placeOf,
   readerOn,
   type SqlDatabase,
   type SqlList,
@@ -80,16 +81,6 @@ function explainPostgres(error: unknown, url: string): unknown {
     return fail("has an address that is not a valid URL", "Write it as postgres://user:password@host:5432/database.");
   }
   return error;
-}
-
-/** The address without user and password. */
-export function placeOf(url: string): string {
-  try {
-    const { host, pathname } = new URL(url);
-    return `${host || "localhost"}${pathname}`;
-  } catch {
-    return "the given URL";
-  }
 }
 
 function withoutPassword(text: string, url: string): string {

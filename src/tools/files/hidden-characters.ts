@@ -1,31 +1,16 @@
 import { foldLookAlikes } from "./text-match.ts";
 
+// oxfmt-ignore
 /** Characters that look like others, or like nothing. */
 const NAMES = new Map([
-  ["\t", "tab"],
-  [" ", "space"],
-  ["\u00a0", "no-break space"],
-  ["\u00ad", "soft hyphen"],
-  ["\u00b4", "acute accent"],
-  ["\u2007", "figure space"],
-  ["\u2009", "thin space"],
-  ["\u200b", "zero width space"],
-  ["\u200c", "zero width non-joiner"],
-  ["\u200d", "zero width joiner"],
-  ["\u2010", "hyphen"],
-  ["\u2011", "non-breaking hyphen"],
-  ["\u2013", "en dash"],
-  ["\u2014", "em dash"],
-  ["\u2018", "left single quotation mark"],
-  ["\u2019", "right single quotation mark"],
-  ["\u201c", "left double quotation mark"],
-  ["\u201d", "right double quotation mark"],
-  ["\u2026", "ellipsis"],
-  ["\u202f", "narrow no-break space"],
-  ["\u2060", "word joiner"],
-  ["\u2212", "minus sign"],
-  ["\u3000", "ideographic space"],
-  ["\ufeff", "byte order mark"],
+  ["\t", "tab"], [" ", "space"], ["\u00a0", "no-break space"], ["\u00ad", "soft hyphen"], ["\u00b4", "acute accent"],
+  ["\u2007", "figure space"], ["\u2009", "thin space"], ["\u200b", "zero width space"],
+  ["\u200c", "zero width non-joiner"], ["\u200d", "zero width joiner"], ["\u2010", "hyphen"],
+  ["\u2011", "non-breaking hyphen"], ["\u2013", "en dash"], ["\u2014", "em dash"],
+  ["\u2018", "left single quotation mark"], ["\u2019", "right single quotation mark"],
+  ["\u201c", "left double quotation mark"], ["\u201d", "right double quotation mark"], ["\u2026", "ellipsis"],
+  ["\u202f", "narrow no-break space"], ["\u2060", "word joiner"], ["\u2212", "minus sign"],
+  ["\u3000", "ideographic space"], ["\ufeff", "byte order mark"],
 ]);
 
 /**

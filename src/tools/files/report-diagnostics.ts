@@ -1,5 +1,5 @@
 import type { ToolContext } from "../../core/tool.ts";
-import { disarmText } from "../../core/untrusted-text.ts";
+import { oneLine } from "../../core/untrusted-text.ts";
 import type { ChangedFile, Diagnostics } from "../../io/language/diagnostics.ts";
 import { field } from "../../schema/describe-output.ts";
 
@@ -63,10 +63,6 @@ export async function reportDiagnostics(
     before: checked.reduce((sum, file) => sum + file.before, 0),
   };
   return { text: writeReport(problems, counts), problems };
-}
-
-function oneLine(text: string): string {
-  return disarmText(text).replace(/\s+/g, " ").trim();
 }
 
 function writeReport(

@@ -378,35 +378,15 @@ const GREP_PARAMETERS = z.object({
 
 type GrepInput = z.infer<typeof GREP_PARAMETERS>;
 
+// oxfmt-ignore
 /** Other parameter names that models use. */
 const GREP_PARAMETER_ALIASES = {
-  query: "pattern",
-  glob: "include",
-  include_pattern: "include",
-  file_pattern: "include",
-  directory: "path",
-  dir: "path",
-  dir_path: "path",
-  file_path: "path",
-  mode: "output_mode",
-  literal: "fixed_strings",
-  "-F": "fixed_strings",
-  "-i": "ignore_case",
-  ignoreCase: "ignore_case",
-  case_insensitive: "ignore_case",
-  "-U": "multiline",
-  "-A": "after",
-  "-B": "before",
-  "-C": "context",
-  "-n": "line_numbers",
-  after_context: "after",
-  before_context: "before",
-  max_matches_per_file: "max_per_file",
-  max_matches: "limit",
-  max_results: "limit",
-  head_limit: "limit",
-  include_hidden: "hidden",
-  respect_git_ignore: "respect_gitignore",
+  query: "pattern", glob: "include", include_pattern: "include", file_pattern: "include", directory: "path",
+  dir: "path", dir_path: "path", file_path: "path", mode: "output_mode", literal: "fixed_strings",
+  "-F": "fixed_strings", "-i": "ignore_case", ignoreCase: "ignore_case", case_insensitive: "ignore_case",
+  "-U": "multiline", "-A": "after", "-B": "before", "-C": "context", "-n": "line_numbers", after_context: "after",
+  before_context: "before", max_matches_per_file: "max_per_file", max_matches: "limit", max_results: "limit",
+  head_limit: "limit", include_hidden: "hidden", respect_git_ignore: "respect_gitignore",
 } as const;
 
 /** The pattern options for ripgrep. Size limits bound the time and memory of an expression. */

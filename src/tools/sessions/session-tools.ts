@@ -7,6 +7,7 @@ import { createTool } from "../../core/create-tool.ts";
 import { failureOf, toFailure, ToolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import type { AnyTool } from "../../core/tool.ts";
+import { cut } from "../../core/tool-call-context.ts";
 import {
   describeSession,
   type EntryView,
@@ -139,10 +140,6 @@ function show(part: PartView, showTools: boolean): string[] {
   if (part.type === "image") return ["(an image)"];
   if (part.type !== "tool_call" || !showTools) return [];
   return [`calls ${part.name} (${part.callId}) ${cut(JSON.stringify(part.input) ?? "", 500)}`];
-}
-
-function cut(value: string, max: number): string {
-  return value.length <= max ? value : `${value.slice(0, max)}…`;
 }
 
 const MAX_WAIT_SECONDS = 600;

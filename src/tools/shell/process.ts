@@ -286,26 +286,12 @@ function convertTyping(foreign: ForeignInput): void {
   }
 }
 
+// oxfmt-ignore
 /** Other parameter names that models use. */
 const PROCESS_PARAMETER_ALIASES = {
-  process_id: "id",
-  processId: "id",
-  session_id: "id",
-  sessionId: "id",
-  session: "id",
-  bash_id: "id",
-  shell_id: "id",
-  task_id: "id",
-  text: "data",
-  input: "data",
-  chars: "data",
-  literal: "data",
-  timeout: "wait_ms",
-  timeout_ms: "wait_ms",
-  waitMs: "wait_ms",
-  yield_ms: "wait_ms",
-  yieldMs: "wait_ms",
-  yield_time_ms: "wait_ms",
+  process_id: "id", processId: "id", session_id: "id", sessionId: "id", session: "id", bash_id: "id", shell_id: "id",
+  task_id: "id", text: "data", input: "data", chars: "data", literal: "data", timeout: "wait_ms", timeout_ms: "wait_ms",
+  waitMs: "wait_ms", yield_ms: "wait_ms", yieldMs: "wait_ms", yield_time_ms: "wait_ms",
 } as const;
 
 /** The parameter that is missing for the action, if any. */
