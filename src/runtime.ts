@@ -46,7 +46,9 @@ import { Approvals } from "./calls/approvals.ts";
 import { callKey, Calls } from "./calls/calls.ts";
 import { holdPermitted, Permit } from "./gate/permit/permit.ts";
 import { StoredCallRunner } from "./gate/permit/run-stored.ts";
+import type { Shadow, ShadowPolicy } from "./gate/permit/history/shadow.ts";
 import type { HttpPost } from "./gate/permit/hooks/run-hook.ts";
+import type { DecidableCall } from "./gate/permit/host-decision.ts";
 import { createHooks } from "./gate/permit/hooks/hooks.ts";
 import { createJudge, wouldAllow } from "./gate/permit/verdict.ts";
 import { lintToolPolicy } from "./gate/permit/lint-tool-policy.ts";
@@ -118,6 +120,11 @@ export function reconfigure(haft: Haft, settings: LiveOptions): () => void {
   return runtime.prepare(settings);
 }
 
+/** Judges each call by this policy too, from the next call on, without effect. Undefined ends that. */
+export async function runShadow(haft: Haft, shadow: Shadow | undefined): Promise<void> {
+  await runtimes.get(haft)?.runShadow(shadow);
+}
+
 /** The parts of a runtime, each built once. Private to this file. */
 class Runtime {
   readonly options: RuntimeOptions;
@@ -146,6 +153,8 @@ class Runtime {
   readonly #warn: (warning: string) => void;
   readonly #unfollow: () => void;
   #closing: Promise<void> | undefined;
+  #shadow: ShadowPolicy | undefined;
+  #judging: ConstructorParameters<typeof ShadowPolicy>[1] | undefined;
 
   constructor(options: RuntimeOptions) {
     const { workspace } = options;
@@ -272,6 +281,16 @@ class Runtime {
     this.#reportProblems(hooks?.warnings ?? []);
   }
 
+  /** See `runShadow` of this file. */
+  async runShadow(shadow: Shadow | undefined): Promise<void> {
+    const judging = this.#judging;
+    if (!judging || shadow?.id === this.#shadow?.shadow.id) return;
+    const loaded = shadow && (await import("./gate/permit/history/shadow.ts"));
+    this.#shadow = loaded && new loaded.ShadowPolicy(shadow, judging);
+    // Plans of calls depend on it.
+    this.rules.changes.count++;
+  }
+
   /** Which tools exist for a caller. */
   readonly layersFor = (caller: Partial<Caller>): readonly AnyLayer[] => this.#live.layersFor(caller);
 
@@ -359,8 +378,20 @@ class Runtime {
     const { grants, provenance, folder: cwd, rules, clock, events, calls } = this;
     const { requiresApproval, decide, saveRule, workspace, approver } = this.options;
     const live = this.#live;
-    const judging = { rules, grants, provenance, hooks, cwd, clock, requiresApproval, decide };
+    const heard =
+      decide &&
+      ((call: DecidableCall) => {
+        const decided = decide(call);
+        this.#shadow?.hear(call.input, decided);
+        return decided;
+      });
+    const judging = { rules, grants, provenance, hooks, cwd, clock, requiresApproval, decide: heard };
+    this.#judging = judging;
+    const shadow = () => this.#shadow;
     return new Permit({
+      get shadow() {
+        return shadow();
+      },
       calls,
       maxShownBytes: this.options.approvals?.maxShownBytes,
       clock,

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { capabilityHandlers, type HaftHost } from "../capabilities/open-host.ts";
+import { keeperOf } from "../capabilities/policy-keeper.ts";
 import { recentProblems } from "../capabilities/process-guard.ts";
 import type { Handlers } from "../contracts/contract.ts";
 import type { Contracts } from "../contracts/index.ts";
@@ -17,6 +18,7 @@ import { CallRunner } from "./handlers/call-runner.ts";
 import { EventFeed, type FeedOptions, lengthOf } from "./handlers/event-feed.ts";
 import { eventOf, StoredCalls } from "./handlers/stored-calls.ts";
 import { type CallSource, RecentCalls } from "./handlers/recent-calls.ts";
+import type { ReadQuestions } from "./handlers/statistics.ts";
 import type { ServerApiOptions } from "./handlers/server.ts";
 
 /** How long events are collected after the last reader left: it may come back. */
@@ -214,7 +216,9 @@ export class HostApi {
       statistics: async () => {
         const { auditStatistics, createStatisticsApi } = await import("./handlers/statistics.ts");
         const inMemory = (query: StatisticsQuery) => metrics.show(query, haft.tools.stats().callStats);
-        return createStatisticsApi(haft, store ? (query) => auditStatistics(store.audit, query) : inMemory);
+        if (!store) return createStatisticsApi(haft, inMemory);
+        const ofLog = (query: StatisticsQuery) => auditStatistics(store.audit, query);
+        return createStatisticsApi(haft, ofLog, (...given) => this.#questions(store.audit, ...given));
       },
       events: async () => (await import("./handlers/event-feed.ts")).createEventsApi(feed),
     };
@@ -233,9 +237,12 @@ export class HostApi {
           await import("./handlers/policy.ts");
         const file =
           stateFolder === undefined || store.database?.isShared ? undefined : join(stateFolder, STATE_FILES.rules);
-        return createPolicyApi(haft, {
+        const { createShadowApi } = await import("./handlers/policy-shadow.ts");
+        const pastCalls = pastCallsOf(audit);
+        const keeper = keeperOf(haft);
+        const rules = createPolicyApi(haft, {
           record: this.record,
-          pastCalls: pastCallsOf(audit),
+          pastCalls,
           ruleHits: ruleHitsOf(audit),
           answeredCalls: answeredCallsOf(audit),
           lineOf: config && ruleLinesOf(config),
@@ -249,6 +256,10 @@ export class HostApi {
               rule === undefined ? [] : [{ rule, file: from, line }],
             ) ?? [],
         });
+        return {
+          ...rules,
+          ...createShadowApi(haft, { keeper, record: this.record, pastCalls, refresh: refreshConfig }),
+        };
       };
     }
     if (database && retention && stateFolder !== undefined) {
@@ -280,6 +291,18 @@ export class HostApi {
       };
     }
     return loaders;
+  }
+
+  async #questions(log: Store["audit"], ...[query, request]: Parameters<ReadQuestions>) {
+    const { questionStatistics } = await import("./handlers/question-statistics.ts");
+    const policy = await this.handlersOf("policy");
+    const [found, proposed] = await Promise.all([
+      questionStatistics(log, query),
+      policy?.proposals({ ...request, query: { from: query.from } }),
+    ]);
+    const items = proposed?.items ?? [];
+    const saved = items.reduce((sum, each) => sum + each.saved, 0);
+    return { ...found, proposals: { count: items.length, saved } };
   }
 
   #parts(): string[] {

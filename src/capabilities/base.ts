@@ -24,6 +24,7 @@ import { openWorkspace } from "../workspace.ts";
 import { registerAgentTools } from "./agent-calls.ts";
 import { ApprovalWebhook } from "./approval-webhook.ts";
 import { defineCapability } from "./capability.ts";
+import { bindKeeper, PolicyKeeper } from "./policy-keeper.ts";
 import { bindGuard, ProcessGuard } from "./process-guard.ts";
 import { bindVersions, PluginVersions } from "./plugin-host/plugin-version.ts";
 import { configuredOptions } from "./runtime-options.ts";
@@ -210,10 +211,15 @@ export const runtime = defineCapability({
     if (!isPartial) value.register(createRequestPermissionTool(permissionRequests(value, options.isUnattended)));
     if (guard) bindGuard(value, guard);
     bindVersions(value, versions);
+    const { folder } = config;
+    const keeper = new PolicyKeeper({ haft: value, store: stored, folder, user, clock, warn, isShortLived });
+    bindKeeper(value, keeper);
+    await keeper.open();
     const openWebhook = (settings = config.value.approvals.webhook) =>
       settings && new ApprovalWebhook(value, { settings, clock, warn });
     let webhook = openWebhook();
     const close = async (): Promise<void> => {
+      keeper.close();
       await webhook?.close();
       await value.shutdown().finally(() => guard?.close());
     };

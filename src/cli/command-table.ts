@@ -69,6 +69,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     backtest: "Judge recorded calls by a changed policy",
     suggest: "Propose rules that would have saved questions",
   }),
+  ...group("policy", () => import("./commands/policy-shadow.ts"), {
+    shadow: "Judge calls by another policy too, without effect",
+    promote: "Make the shadow policy active, as one change",
+    rollback: "Take the last promotion back",
+  }),
   ...group("audit", () => import("./commands/audit.ts"), {
     query: "Search the audit log",
     tail: "Follow the audit log",

@@ -1,5 +1,8 @@
+import { createHash } from "node:crypto";
+import { readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Document, YAMLSeq } from "yaml";
+import { errorCode } from "../core/error.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy } from "../io/files/path-policy.ts";
@@ -7,7 +10,7 @@ import { ensureStateFolder, STATE_FILES } from "../io/files/state-folder.ts";
 import { isObject } from "../schema/json-schema.ts";
 import { ConfigError } from "./problems.ts";
 import { withFileLock } from "../io/files/file-lock.ts";
-import { allowDigest } from "./trust-items.ts";
+import { allowDigest, listTrustItems } from "./trust-items.ts";
 import { parseConfigText, readConfigText } from "./config-text.ts";
 import { type UserOptions, userPaths } from "./user-paths.ts";
 import { openTrustStore } from "./trust.ts";
@@ -67,6 +70,127 @@ export async function removeLocalRule(
   });
 }
 
+/** What one change wrote to the file of saved rules. Plain JSON, so that it can be taken back later. */
+export interface LocalChange {
+  /** The bytes before, as base64. Undefined if there was no file. */
+  before?: string;
+  /** Of the file after it. */
+  after: string;
+  /** What was trusted with it, and is not trusted any more. */
+  trusted: readonly string[];
+  untrusted: readonly string[];
+}
+
+interface LocalRule {
+  list: RuleList;
+  rule: string;
+}
+
+/**
+ * Adds and removes rules and sets values, with one write of the same file. `keep` stores what takes it back, before anything
+ * is written. Throws a ConfigError if a rule that must go is not there.
+ */
+export async function changeLocalConfig(
+  folder: string,
+  {
+    add,
+    remove,
+    set,
+    keep,
+  }: {
+    add: readonly LocalRule[];
+    remove: readonly LocalRule[];
+    set: readonly (readonly [path: readonly string[], value: unknown])[];
+    keep(change: LocalChange): Promise<void>;
+  },
+  options: UserOptions = {},
+): Promise<void> {
+  const file = localRulesFile(folder, options);
+  ensureStateFolder(dirname(file));
+  const { parseDocument } = await import("yaml");
+  await withFileLock(file, async () => {
+    const before = await readBytes(file);
+    const text = (await readConfigText(file)) ?? "";
+    await parseConfigText(text, file);
+    const document: Document = parseDocument(text, { stringKeys: true });
+    if (document.contents === null) document.commentBefore ??= HEADER;
+    for (const { list, rule } of remove) {
+      const rules = await rulesOf(document, { list, file });
+      const at = textsOf(rules).findIndex((each) => each.trim() === rule);
+      if (at < 0)
+        throw new ConfigError([{ file, path: `permissions.${list}`, message: `"${rule}" is not there now.` }]);
+      rules.delete(at);
+    }
+    for (const { list, rule } of add) (await rulesOf(document, { list, file })).add(document.createNode(rule));
+    for (const [path, value] of set) document.setIn(path, document.createNode(value));
+    const bytes = Buffer.from(document.toString({ lineWidth: 0 }));
+    const store = openTrustStore(userPaths(options));
+    const known = await store.read(folder);
+    const [was, is] = [await digestsOf(text, { file, folder }), await digestsOf(bytes.toString(), { file, folder })];
+    const trusted = is.filter((digest) => !was.includes(digest) && !known.has(digest));
+    const untrusted = was.filter((digest) => !is.includes(digest) && known.has(digest));
+    await keep({ before: before?.toString("base64"), after: hashOf(bytes), trusted, untrusted });
+    // As for one rule: trust comes first, and goes first.
+    await changeTrust(folder, { add: trusted, remove: untrusted }, options);
+    await writeLocal(file, bytes);
+  });
+}
+
+/** Writes back what was there before a change. False if the file is neither as the change left it nor as it was before. */
+export async function restoreLocalConfig(
+  folder: string,
+  { before, after, trusted, untrusted }: LocalChange,
+  options: UserOptions = {},
+): Promise<boolean> {
+  const file = localRulesFile(folder, options);
+  return withFileLock(file, async () => {
+    const now = await readBytes(file);
+    const was = before === undefined ? undefined : Buffer.from(before, "base64");
+    const isChanged = now !== undefined && hashOf(now) === after;
+    if (!isChanged && (now === undefined || was === undefined ? now !== was : !now.equals(was))) return false;
+    await changeTrust(folder, { add: untrusted, remove: trusted }, options);
+    if (isChanged && was) await writeLocal(file, was);
+    else if (isChanged) await rm(file);
+    return true;
+  });
+}
+
+/** What needs trust in the file. */
+async function digestsOf(text: string, { file, folder }: { file: string; folder: string }): Promise<string[]> {
+  const { value, positionOf } = await parseConfigText(text, file);
+  const items = await listTrustItems({ origin: "local", kind: "haft", file, folder, value, positionOf }, folder);
+  return items.map(({ digest }) => digest);
+}
+
+async function changeTrust(
+  folder: string,
+  { add, remove }: { add: readonly string[]; remove: readonly string[] },
+  options: UserOptions,
+): Promise<void> {
+  if (add.length + remove.length === 0) return;
+  await openTrustStore(userPaths(options)).update(folder, (digests) =>
+    [...digests, ...add].filter((digest) => !remove.includes(digest)),
+  );
+}
+
+async function readBytes(file: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function hashOf(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+async function writeLocal(file: string, bytes: Buffer): Promise<void> {
+  const files = createFiles(createPathPolicy({ workspace: dirname(file) }));
+  await files.writeFileAtomic(STATE_FILES.rules, bytes, { mode: 0o600 });
+}
+
 /** Where `saveLocalRule` saves. */
 export function localRulesFile(folder: string, options: UserOptions = {}): string {
   return join(userPaths(options).stateFolderOf(folder), STATE_FILES.rules);
@@ -95,8 +219,7 @@ async function editRules(
   list: RuleList,
   change: (rules: YAMLSeq, document: Document) => MaybePromise<boolean>,
 ): Promise<boolean> {
-  const stateFolder = dirname(file);
-  ensureStateFolder(stateFolder);
+  ensureStateFolder(dirname(file));
   const { parseDocument } = await import("yaml");
   return withFileLock(file, async () => {
     const text = (await readConfigText(file)) ?? "";
@@ -106,9 +229,7 @@ async function editRules(
     if (document.contents === null) document.commentBefore ??= HEADER;
     const rules = await rulesOf(document, { list, file });
     if (!(await change(rules, document))) return false;
-    const files = createFiles(createPathPolicy({ workspace: stateFolder }));
-    const bytes = Buffer.from(document.toString({ lineWidth: 0 }));
-    await files.writeFileAtomic(STATE_FILES.rules, bytes, { mode: 0o600 });
+    await writeLocal(file, Buffer.from(document.toString({ lineWidth: 0 })));
     return true;
   });
 }

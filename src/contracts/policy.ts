@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { CallMode, CallSubject, Count, Decision, Name, page, Text, Time, Verdict } from "./basics.ts";
+import { PROVENANCE_MODES } from "../core/call-summary.ts";
 import { endpoint, eventStream, named } from "./contract.ts";
 import { Done } from "./server.ts";
 
@@ -253,6 +254,98 @@ export const ProposalAnswer = named(
 );
 export type ProposalAnswer = z.infer<typeof ProposalAnswer>;
 
+export const PolicyChange = named(
+  "PolicyChange",
+  z.strictObject({
+    ...SimulateRequest.pick({ add: true, remove: true, policy: true }).shape,
+    /** Another mode of provenance. */
+    provenance: z.enum(PROVENANCE_MODES).optional(),
+  }),
+);
+export type PolicyChange = z.infer<typeof PolicyChange>;
+
+/** A policy that runs beside the active one, and decides nothing. */
+export const ShadowInfo = named(
+  "ShadowInfo",
+  z.strictObject({
+    id: z.string(),
+    /** The rule, or the file that it was read from. */
+    name: z.string(),
+    change: PolicyChange,
+    startedAt: Time,
+    startedBy: z.string().optional(),
+  }),
+);
+export type ShadowInfo = z.infer<typeof ShadowInfo>;
+
+const ListedRule = z.strictObject({ list: Decision, rule: z.string() });
+/** A policy that becomes, or became, the active one as one change. */
+export const PromotionInfo = named(
+  "PromotionInfo",
+  z.strictObject({
+    id: z.string(),
+    name: z.string(),
+    at: Time,
+    by: z.string().optional(),
+    /** In the place of saved rules. */
+    plan: z.strictObject({
+      add: z.array(ListedRule),
+      remove: z.array(ListedRule),
+      defaultMode: CallMode.optional(),
+      defaultPermission: z.enum(["auto", "confirm"]).optional(),
+      provenance: z.enum(PROVENANCE_MODES).optional(),
+    }),
+  }),
+);
+export type PromotionInfo = z.infer<typeof PromotionInfo>;
+
+/** The shadow policy, and the calls that it decided in another way. */
+export const ShadowReport = named(
+  "ShadowReport",
+  z.strictObject({
+    shadow: ShadowInfo.optional(),
+    /** Calls that were recorded since it started; at most the newest 20,000. */
+    calls: Count,
+    /** Calls that it could not judge. They are not in `newly`. */
+    failed: Count,
+    newly: Simulation.shape.newly,
+    tools: Simulation.shape.tools,
+    /** The newest, up to 200. */
+    changed: z.array(
+      z.strictObject({
+        callId: z.string(),
+        toolName: z.string(),
+        subject: CallSubject,
+        at: Time,
+        session: z.string().optional(),
+        user: z.string().optional(),
+        before: Decision,
+        after: Decision,
+        /** What decided. */
+        by: z.string().optional(),
+        rule: z.string().optional(),
+      }),
+    ),
+    /** What `rollback` would take back. */
+    promotion: PromotionInfo.optional(),
+  }),
+);
+export type ShadowReport = z.infer<typeof ShadowReport>;
+
+export const PromoteRequest = named(
+  "PromoteRequest",
+  z.strictObject({
+    /** Only if this shadow still runs: a person has read its report. */
+    shadow: z.string().optional(),
+    /** Without a shadow. */
+    change: PolicyChange.optional(),
+    name: Name.optional(),
+    /** Only say what would be changed. */
+    isPreview: z.boolean().optional(),
+  }),
+);
+export type PromoteRequest = z.infer<typeof PromoteRequest>;
+
 export const UserMessageRequest = named(
   "UserMessageRequest",
   z.strictObject({
@@ -307,6 +400,33 @@ export const policy = {
     scope: "approve",
     body: ProposalAnswer,
     output: PolicyProposal,
+  }),
+  shadow: endpoint("GET /api/policy/shadow", {
+    summary: "The shadow policy, and the calls that it decided in another way",
+    scope: "read",
+    output: ShadowReport,
+  }),
+  startShadow: endpoint("POST /api/policy/shadow", {
+    summary: "Judge calls by another policy too, without effect; it replaces a shadow that runs",
+    scope: "approve",
+    body: z.strictObject({ name: Name, change: PolicyChange }),
+    output: ShadowInfo,
+  }),
+  stopShadow: endpoint("POST /api/policy/shadow/stop", {
+    summary: "End the shadow policy",
+    scope: "approve",
+    output: Done,
+  }),
+  promote: endpoint("POST /api/policy/promote", {
+    summary: "Make the shadow, or another policy, active as one change",
+    scope: "admin",
+    body: PromoteRequest,
+    output: PromotionInfo,
+  }),
+  rollback: endpoint("POST /api/policy/rollback", {
+    summary: "Take the last promotion back; refused if the saved rules have changed since",
+    scope: "admin",
+    output: PromotionInfo,
   }),
   addUserMessage: endpoint("POST /api/policy/user-messages", {
     summary: "Remember what the user wrote in a session: the values in it need no question",

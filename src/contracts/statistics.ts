@@ -59,6 +59,40 @@ export const TokenReport = named(
 );
 export type TokenReport = z.infer<typeof TokenReport>;
 
+const questionNumbers = {
+  asked: Count,
+  /** Answers of people. */
+  yes: Count,
+  no: Count,
+  /** Answered in less than two seconds: probably unread. */
+  unread: Count,
+  /** Of the answers. */
+  medianMs: z.number(),
+};
+const questionGroup = z.strictObject({ name: z.string(), ...questionNumbers });
+
+/** What people were asked, and what they answered. Questions of tools to the user are not counted. */
+export const QuestionStatistics = named(
+  "QuestionStatistics",
+  z.strictObject({
+    from: Time,
+    to: Time,
+    ...questionNumbers,
+    /** Nobody has answered yet. */
+    open: Count,
+    /** Ended without an answer of a person: expired, changed, stopped, or answered by a program. */
+    ended: Count,
+    /** By who answered; without a name if that is not known. `hours`: in how many hours of the clock. */
+    people: z.array(z.strictObject({ ...questionGroup.shape, hours: Count })),
+    /** Most questions first. */
+    tools: z.array(questionGroup),
+    risks: z.array(questionGroup),
+    /** What could be proposed now from this time: how many proposals, and the questions that they would have saved. */
+    proposals: z.strictObject({ count: Count, saved: Count }),
+  }),
+);
+export type QuestionStatistics = z.infer<typeof QuestionStatistics>;
+
 const to = Count.optional().describe("Unix milliseconds; default: now");
 
 export const statistics = {
@@ -71,6 +105,12 @@ export const statistics = {
       buckets: z.number().int().min(1).max(500).optional().describe("The number of buckets, up to 500"),
     }),
     output: StatisticsInfo,
+  }),
+  questions: endpoint("GET /api/statistics/questions", {
+    summary: "What people were asked: how often, how they answered, how long it took, and what proposals would save",
+    scope: "read",
+    query: z.strictObject({ from: Count.optional().describe("Unix milliseconds; default: a week before `to`"), to }),
+    output: QuestionStatistics,
   }),
   tokens: endpoint("GET /api/statistics/tokens", {
     summary: "How much of a model's context each tool uses, by its definition and its results",

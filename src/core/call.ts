@@ -150,10 +150,21 @@ export interface BackgroundOptions {
   attempts?: number;
 }
 
-/** What the active policy said about a call that it does not allow, and what a policy on trial says if it is something else. */
+/** What the record keeps of a call that a shadow policy decides in another way. Plain JSON. */
+export interface ShadowVerdict {
+  /** Of the shadow. */
+  id: string;
+  /** What the active policy said before a person was asked, and what the shadow said. `failed`: it could not judge the call. */
+  before: Verdict["decision"];
+  after: Verdict["decision"] | "failed";
+  by?: Verdict["by"];
+  rule?: string;
+}
+
+/** What the active policy said about a call that it does not allow, and what a shadow policy says if it is something else. */
 export interface PolicyAnswers {
   said?: Verdict;
-  shadow?: Verdict;
+  shadow?: ShadowVerdict;
   /** Whether the session had read untrusted text when it was asked about. Undefined if it was not asked about. */
   hasReadUntrusted?: boolean;
 }

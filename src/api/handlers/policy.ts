@@ -25,6 +25,7 @@ import type { AnyTool } from "../../core/tool.ts";
 import type { AuditEntry, AuditFact, AuditLog, AuditQuery } from "../../gate/audit-log.ts";
 import { backtest, type RecordedPage } from "../../gate/permit/history/backtest.ts";
 import type { CallDigest, RecordedCall } from "../../gate/permit/history/call-digest.ts";
+import { changedRules, type PolicyChange } from "../../gate/permit/history/shadow.ts";
 import { type AnsweredCall, type Proposal, suggestPolicy } from "../../gate/permit/history/suggest.ts";
 import type { PolicyLayer } from "../../gate/permit/policy-layers.ts";
 import { lintRules } from "../../gate/permit/rules/lint-rules.ts";
@@ -90,7 +91,7 @@ interface JudgedCall {
 export function createPolicyApi(
   haft: Haft,
   { record, pastCalls, ruleHits, answeredCalls, lineOf, savedLines, file, untrustedRules = () => [] }: PolicyApiOptions,
-): Handlers<typeof policy> {
+): Omit<Handlers<typeof policy>, "shadow" | "startShadow" | "stopShadow" | "promote" | "rollback"> {
   const cwd = haft.settings.folder;
   const ruleSet = haft.policy.rules;
 
@@ -544,28 +545,9 @@ export function ruleHitsOf(log: AuditLog): RuleHits {
   };
 }
 
-function changedRuleSet(
-  ruleSet: RuleSet,
-  { add = [], remove = [], policy: whole }: Pick<SimulateRequest, "add" | "remove" | "policy">,
-): RuleSet {
-  // Its origin is that of a workspace's file, which cannot set bypassPermissions.
-  const mayBypass = ruleSet.sources().every((source) => source.mayBypass !== false);
-  const sources = whole ? [{ origin: "project", mayBypass, ...whole }] : ruleSet.sources();
-  const dropped = new Set(remove.map((text) => text.trim()));
-  const keep = (rules: readonly string[] | undefined) => rules?.filter((text) => !dropped.has(text.trim())) ?? [];
+export function changedRuleSet(ruleSet: RuleSet, change: PolicyChange): RuleSet {
   try {
-    const trial = new RuleSet(
-      sources.map((source) => ({
-        ...source,
-        allow: keep(source.allow),
-        ask: keep(source.ask),
-        deny: keep(source.deny),
-      })),
-    );
-    const [problem] = whole ? trial.problems : [];
-    if (problem !== undefined) throw new TypeError(problem);
-    for (const { rule, decision } of add) trial.add(rule, decision, "simulation");
-    return trial;
+    return changedRules(ruleSet, change);
   } catch (error) {
     throw new ApiError("bad_request", errorMessage(error), "Correct the rule.");
   }

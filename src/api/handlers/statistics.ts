@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { ToolNumbers } from "../../contracts/basics.ts";
 import type { Handlers } from "../../contracts/contract.ts";
 import { ApiError } from "../../contracts/errors.ts";
-import type { statistics, StatisticsInfo, TokenReport } from "../../contracts/statistics.ts";
+import type { QuestionStatistics, statistics, StatisticsInfo, TokenReport } from "../../contracts/statistics.ts";
 import type { Caller } from "../../core/call.ts";
 import { ERROR_CODES, isErrorCode } from "../../core/error.ts";
 import { isObject } from "../../schema/json-schema.ts";
@@ -16,6 +16,7 @@ import type { StatisticsQuery } from "./call-metrics.ts";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+const WEEK = 7 * DAY;
 const DEFAULT_BUCKETS = 60;
 const PAGE = 500;
 /** If there are more, the buckets are longer and the counters are read. */
@@ -24,7 +25,17 @@ const MAX_ENTRIES = 5000;
 /** Figures of calls, from memory or from the audit log. */
 export type ReadStatistics = (query: StatisticsQuery) => MaybePromise<StatisticsInfo>;
 
-export function createStatisticsApi(haft: Haft, read: ReadStatistics): Handlers<typeof statistics> {
+/** Without a store there is no record of questions. */
+export type ReadQuestions = (
+  query: { from: number; to: number },
+  request: Parameters<Handlers<typeof statistics>["questions"]>[0],
+) => Promise<QuestionStatistics>;
+
+export function createStatisticsApi(
+  haft: Haft,
+  read: ReadStatistics,
+  readQuestions?: ReadQuestions,
+): Handlers<typeof statistics> {
   const tokens = new TokenReporter(haft);
   const { clock } = haft.settings;
   const show = (query: StatisticsQuery): MaybePromise<StatisticsInfo> => {
@@ -33,6 +44,12 @@ export function createStatisticsApi(haft: Haft, read: ReadStatistics): Handlers<
   };
   return {
     show: ({ query: { to = clock.now(), from = to - HOUR, buckets = DEFAULT_BUCKETS } }) => show({ from, to, buckets }),
+    questions(request) {
+      const { to = clock.now(), from = to - WEEK } = request.query;
+      if (from >= to) throw new ApiError("bad_request", '"from" must be before "to"');
+      if (!readQuestions) throw new ApiError("not_here", "Questions are counted in the log of a store");
+      return readQuestions({ from, to }, request);
+    },
     tokens: async ({ query: { to = clock.now(), from = to - DAY }, identity }) =>
       tokens.report(await show({ from, to, buckets: 1 }), { user: identity.name }),
   };

@@ -269,7 +269,7 @@ interface PolicyFile {
 }
 
 /** Undefined if the words are a rule. */
-async function readPolicyFile(given: string, cwd: string): Promise<PolicyFile | undefined> {
+export async function readPolicyFile(given: string, cwd: string): Promise<PolicyFile | undefined> {
   const [{ existsSync }, { readFile }, { resolve }, { parseConfigText }, { configSchema }] = await Promise.all([
     import("node:fs"),
     import("node:fs/promises"),

@@ -221,13 +221,18 @@ export class Grants {
    * The verdict on a call that the rules would ask about. It asks too if a grant would cover the call, but was given for another
    * definition of the tool. Undefined if none does.
    */
-  answer(judged: Judged, caller: Partial<Caller>, asks: Verdict, call?: Call): MaybePromise<Verdict | undefined> {
+  answer(
+    judged: Judged,
+    caller: Partial<Caller>,
+    asks: Verdict,
+    { call, rules = this.#options.rules }: { call?: Call; rules?: RuleSet } = {},
+  ): MaybePromise<Verdict | undefined> {
     const open = this.#openFor(judged.tool, caller, call && this.#refused.get(call));
-    if (open instanceof Promise) return open.then((grants) => this.#answer(grants, judged, asks));
-    return this.#answer(open, judged, asks);
+    if (open instanceof Promise) return open.then((grants) => this.#answer(grants, judged, asks, rules));
+    return this.#answer(open, judged, asks, rules);
   }
 
-  #answer(open: readonly Grant[], judged: Judged, asks: Verdict): MaybePromise<Verdict | undefined> {
+  #answer(open: readonly Grant[], judged: Judged, asks: Verdict, rules: RuleSet): MaybePromise<Verdict | undefined> {
     if (open.length === 0) return undefined;
     const hash = definitionHash(judged.tool, sha256);
     const isShown = ({ tools }: Grant): boolean => {
@@ -235,9 +240,9 @@ export class Grants {
       return shown.length === 0 || shown.includes(hash);
     };
     const mine = open.filter(isShown);
-    const allowed = this.#allow(mine, judged);
+    const allowed = this.#allow(mine, judged, rules);
     if (mine.length === open.length || asks.decision !== "ask") return allowed;
-    const before = this.#allow(open, judged);
+    const before = this.#allow(open, judged, rules);
     const explain = (now: Verdict | undefined, then: Verdict | undefined): Verdict | undefined => {
       const other = then?.grants?.find((id) => !mine.some((grant) => grant.id === id));
       if (now || other === undefined) return now;
@@ -270,12 +275,12 @@ export class Grants {
   }
 
   /** One that covers the call alone; otherwise those that cover it together, such as the parts of a command. */
-  #allow(open: readonly Grant[], judged: Judged): MaybePromise<Verdict | undefined> {
+  #allow(open: readonly Grant[], judged: Judged, rules: RuleSet): MaybePromise<Verdict | undefined> {
     if (open.length === 0) return undefined;
     return withAnswers((answers) => {
       const now = this.#options.clock.now();
       const covers = (grants: readonly Grant[]): boolean =>
-        this.#ruleSetWith(grants).judge({ ...judged, answers }).decision === "allow";
+        this.#ruleSetWith(grants, rules).judge({ ...judged, answers }).decision === "allow";
       const usable = open.filter((grant) => {
         const [charge] = chargesOf({ verdict: verdictOf([grant]), tool: judged.tool, input: judged.input }) ?? [];
         return charge !== undefined && refusalOfCharge(grant, charge, now) === undefined;
@@ -292,13 +297,14 @@ export class Grants {
     });
   }
 
-  #ruleSetWith(grants: readonly Grant[]): RuleSet {
-    const of = this.#options.rules.compiled();
-    const allow = grants.flatMap(({ rules }) => rules);
-    const key = allow.join("\n");
+  #ruleSetWith(grants: readonly Grant[], rules: RuleSet): RuleSet {
+    const of = rules.compiled();
+    const allow = grants.flatMap((grant) => grant.rules);
+    // Of the rules of a shadow policy beside those of the active one.
+    const key = `${rules === this.#options.rules ? "" : "\0"}${allow.join("\n")}`;
     const known = this.#ruleSets.get(key);
     if (known?.of === of) return known.ruleSet;
-    const ruleSet = new RuleSet([...this.#options.rules.sources(), { origin: GRANT, allow }]);
+    const ruleSet = new RuleSet([...rules.sources(), { origin: GRANT, allow }]);
     this.#ruleSets.set(key, { of, ruleSet });
     return ruleSet;
   }

@@ -27,6 +27,7 @@ import { DEFAULT_TIMEOUTS, timeoutOf } from "../timeouts.ts";
 import { withAnswers } from "../tool-answers.ts";
 import { type Approver, requestApproval, stopWaiting } from "./approver.ts";
 import { grantChoices, type SavedFor } from "./describe-grant.ts";
+import type { ShadowPolicy } from "./history/shadow.ts";
 import { toolVerdict } from "./rules/evaluate-rules.ts";
 import type { SuggestedRules } from "./rules/suggest-rules.ts";
 
@@ -42,6 +43,8 @@ export interface PermitOptions {
   allowsAll?(tool: AnyTool): Verdict | undefined;
   /** The counters of what `allowsAll` depends on. */
   changes?: readonly ChangeCounter[];
+  /** Judges calls beside the active policy, without effect. */
+  readonly shadow?: Pick<ShadowPolicy, "observe"> | undefined;
   /** The mode of a call. Default: its own. */
   modeOf?(call: Call): CallMode;
   approver?: Approver;
@@ -105,15 +108,21 @@ export class Permit implements Stage {
   }
 
   compile(tool: AnyTool): StageHooks | undefined {
-    const verdict = questionsOf(tool) ? undefined : this.#options.allowsAll?.(tool);
+    const { shadow, allowsAll } = this.#options;
+    const verdict = shadow || questionsOf(tool) ? undefined : allowsAll?.(tool);
     return verdict && { enter: (call: CallIn<"permit">) => void (call.verdict = verdict) };
   }
 
   enter(call: CallIn<"permit">): MaybePromise<ToolResult | undefined> {
     const verdict = this.#judge(call);
     return verdict instanceof Promise
-      ? verdict.then((judged) => this.#apply(call, judged))
-      : this.#apply(call, verdict);
+      ? verdict.then((judged) => this.#observed(call, judged))
+      : this.#observed(call, verdict);
+  }
+
+  #observed(call: CallIn<"permit">, verdict: Verdict): MaybePromise<ToolResult | undefined> {
+    const observed = this.#options.shadow?.observe(call, verdict);
+    return observed ? observed.then(() => this.#apply(call, verdict)) : this.#apply(call, verdict);
   }
 
   /** The call has waited since it was permitted. A person's answer still counts, but not against a denial. */

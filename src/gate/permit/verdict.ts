@@ -64,7 +64,7 @@ export function createJudge(options: JudgeOptions): Judge {
     const further = (verdict: Verdict) => judgeFurther(call, stricter(verdict, byHost));
     const withGrants = (verdict: Verdict): MaybePromise<Verdict> => {
       const granted =
-        grants && !call.secondPass && isAsking(verdict) ? grants.answer(judged, caller, verdict, call) : undefined;
+        grants && !call.secondPass && isAsking(verdict) ? grants.answer(judged, caller, verdict, { call }) : undefined;
       if (granted instanceof Promise) return granted.then((found) => found ?? verdict);
       return granted ?? verdict;
     };

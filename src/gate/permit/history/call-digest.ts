@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import type { Call, CallMode, Verdict } from "../../../core/call.ts";
+import type { Call, CallMode, ShadowVerdict, Verdict } from "../../../core/call.ts";
 import { hideSecrets } from "../../../core/secrets/mask-secrets.ts";
 import type { Effects, Signature } from "../../../core/signature.ts";
 import type { AnyTool, ToolPermission } from "../../../core/tool.ts";
@@ -32,6 +32,8 @@ export interface CallDigest {
   mode?: CallMode;
   /** What the policy said before a person answered. */
   said?: Pick<Verdict, "decision" | "by" | "origin">;
+  /** What a shadow policy said, if it was something else. */
+  shadow?: ShadowVerdict;
   /** Set if nothing else is known. */
   unjudged?: Unjudged;
 }
@@ -47,7 +49,7 @@ export function digestOf(call: Call, hidden: unknown): CallDigest | undefined {
   const { tool, input, options, policy } = call;
   if (!tool || !isObject(input) || !isObject(hidden)) return undefined;
   const said = policy?.said && { decision: policy.said.decision, by: policy.said.by, origin: policy.said.origin };
-  const facts = { hasReadUntrusted: policy?.hasReadUntrusted, mode: options.mode, said };
+  const facts = { hasReadUntrusted: policy?.hasReadUntrusted, mode: options.mode, said, shadow: policy?.shadow };
   let digest: CallDigest;
   try {
     digest = { ...readValues(call, tool, { input, hidden }), ...facts };

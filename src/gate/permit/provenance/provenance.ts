@@ -70,8 +70,8 @@ export interface Provenance {
   readonly stage: Stage;
   /** Whether a call of this tool, by this caller, may ask because of a value. */
   mayJudge(tool: AnyTool, caller: Readonly<Partial<Caller>>): boolean;
-  /** An ask verdict, if nobody vouches for a value, or if the labels of the session ask. */
-  verdictOf(call: SupposedCall, byRules?: Verdict): MaybePromise<Verdict | undefined>;
+  /** An ask verdict, if nobody vouches for a value, or if the labels of the session ask. `trial`: as if this were the mode. */
+  verdictOf(call: SupposedCall, byRules?: Verdict, trial?: ProvenanceMode): MaybePromise<Verdict | undefined>;
   /** Remembers what the user wrote. What is quoted is text of others. Resolves when other processes know it. */
   addUserMessage(caller: Readonly<Partial<Caller>>, text: string, options?: { quoted?: boolean }): Promise<void>;
   /** What the program's author wrote to the model: it vouches for values, but names no records. */
@@ -255,11 +255,13 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
     return done instanceof Promise ? done.then(() => result, failed) : result;
   }
 
-  function verdictOf(call: SupposedCall, byRules?: Verdict): MaybePromise<Verdict | undefined> {
+  function verdictOf(call: SupposedCall, byRules?: Verdict, trial?: ProvenanceMode): MaybePromise<Verdict | undefined> {
+    const mode = trial ?? settings.mode;
     const byLabels = (): MaybePromise<Verdict | undefined> => taint.verdictOf(call);
     const tool = toolOf(call);
     const session = sessionOf(call.caller);
-    if (settings.mode === "off" || session === undefined || !hasEffect(tool) || isExactly(byRules)) return byLabels();
+    if (settings.mode === "off" || mode === "off" || session === undefined || !hasEffect(tool) || isExactly(byRules))
+      return byLabels();
     const judge = (loaded: Opened | undefined): MaybePromise<Verdict | undefined> => {
       const state = loaded?.state;
       const hasText = state?.hasText || unsaved.has(session) || (loaded && loaded.seq >= MAX_ENTRIES);
@@ -267,20 +269,18 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
       if (!state?.hasUserText || !hasText) return byLabels();
       const known = judgedTool(tool);
       const isRuled = tool.isDelegated && known.isBuiltIn && tool.kind === "execute" && allowsCommand(byRules);
-      const judged = state.judge(
-        isRuled ? { ...known, isConfined: true } : known,
-        call.input,
-        settings.mode === "strict",
-      );
-      if (settings.mode === "note") {
-        noteUnvouched(call, judged);
+      const judged = state.judge(isRuled ? { ...known, isConfined: true } : known, call.input, mode === "strict");
+      if (mode === "note") {
+        if (!trial) noteUnvouched(call, judged);
         return byLabels();
       }
+      // Nobody is asked.
+      if (trial && judged.unvouched.length > 0) return { decision: "ask", by: "provenance", reason: "" };
       if (judged.unvouched.length > 0) return explained(call, judged.unvouched, state);
       return judged.hasAuthority ? undefined : byLabels();
     };
     const unreadable = (why: unknown): MaybePromise<Verdict | undefined> =>
-      settings.mode === "note" ? byLabels() : unknown(tool, errorMessage(why));
+      mode === "note" ? byLabels() : unknown(tool, errorMessage(why));
     try {
       const verdict = then(load(session), judge);
       return verdict instanceof Promise ? verdict.catch(unreadable) : verdict;
