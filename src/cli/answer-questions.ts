@@ -1,4 +1,5 @@
 /** Answers to the questions of `ask_user`, typed at a terminal or given as words of a command. */
+import { fieldsText, isWider, problemOfField } from "../core/questions/question-fields.ts";
 import type { QuestionOption, UserAnswer, UserQuestion } from "../core/questions/user-question.ts";
 import { describeChoices, readUserAnswers, takesText } from "../core/questions/user-question.ts";
 import { errorMessage, toolError } from "../core/error.ts";
@@ -30,7 +31,9 @@ export async function promptForAnswers(
       if (typed.trim() === DISMISS) return "dismissed";
       try {
         const [answer] = readUserAnswers([asked], [answerOfWords(asked, typed)]);
-        if (answer) answers.push(answer);
+        const edited = answer && (await editFields(asked, answer, { keys, output, signal }));
+        if (!edited) return undefined;
+        answers.push(edited);
         break;
       } catch (error) {
         output.write(`  ${showInline(errorMessage(error))}\n`);
@@ -38,6 +41,40 @@ export async function promptForAnswers(
     }
   }
   return answers;
+}
+
+/** What the chosen option lets the person change, line by line. More than was asked for needs a word. Undefined: left open. */
+async function editFields(
+  { options = [] }: UserQuestion,
+  answer: UserAnswer,
+  { keys, output, signal }: AnswerPrompt,
+): Promise<UserAnswer | undefined> {
+  const { fields = [] } = options.find(({ label }) => answer.choices?.includes(label)) ?? {};
+  if (fields.length === 0 || answer.text !== undefined) return answer;
+  output.write("  Press Enter to keep each bound, or edit it first.\n");
+  const values: Record<string, string> = {};
+  const wider: string[] = [];
+  for (const field of fields) {
+    const { name, value, kind, unit } = field;
+    const given: string[] = [];
+    for (const text of kind === "lines" ? value.split("\n") : [value]) {
+      const prompt = `  ${name}${unit === undefined ? "" : ` (${showInline(unit)})`}: `;
+      const typed = await editLine(keys, output, { prompt, text, signal });
+      if (typed === undefined) return undefined;
+      if (typed.trim() !== "") given.push(typed.trim());
+    }
+    values[name] = given.join("\n");
+    if (problemOfField(field, values[name]))
+      throw toolError("invalid_input", `"${values[name]}" is not a value of ${name}`);
+    if (isWider(field, values[name])) wider.push(`${name} ${values[name]} (asked: ${value})`);
+  }
+  if (wider.length > 0) {
+    output.write(`  This is more than was asked for: ${showInline(wider.join(", "))}\n`);
+    const word = await editLine(keys, output, { prompt: "  type yes to allow it: ", text: "", signal });
+    if (word?.trim().toLowerCase() !== "yes") return undefined;
+  }
+  const text = fieldsText(fields, values);
+  return text === "" ? answer : { ...answer, text };
 }
 
 function hintOf(asked: UserQuestion): string {

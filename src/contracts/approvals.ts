@@ -29,7 +29,25 @@ export const UserQuestion = named(
     /** A short title. */
     header: z.string().optional(),
     /** What can be chosen. Without any the answer is text. */
-    options: z.array(z.strictObject({ label: z.string(), description: z.string().optional() })).optional(),
+    options: z
+      .array(
+        z.strictObject({
+          label: z.string(),
+          description: z.string().optional(),
+          /** What may be changed with it: lines of the answer's `text`, such as `minutes: 10`. */
+          fields: z
+            .array(
+              z.strictObject({
+                name: z.string(),
+                value: z.string(),
+                kind: z.enum(["number", "lines"]),
+                unit: z.string().optional(),
+              }),
+            )
+            .optional(),
+        }),
+      )
+      .optional(),
     /** Whether several options may be chosen. */
     multiple: z.boolean().optional(),
     /** Whether the person may write their own answer. Default: true. */

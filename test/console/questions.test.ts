@@ -97,6 +97,52 @@ describe.skipIf(isSkipped)("questions to the user", () => {
     expect(await console.host.haft.approvals.get(id)).toMatchObject({ state: "denied" });
   });
 
+  test("a request for permission has fields on a phone: what is more than asked is marked, and the grant is what they say", async () => {
+    const input = { purpose: "Write the notes", tools: ["write", "edit"], minutes: 30, max_uses: 3 };
+    const { haft } = console.host;
+    const result = await haft.execute("request_permission", input, { caller: { session: "s1", user: "ada" } });
+    const id = result.status === "pending" ? result.pending.id : "";
+    const phone = await console.open({ width: 390, height: 844 });
+    await go(`/approvals/${id}`, phone);
+    const field = (name: RegExp): Locator => card(phone).getByLabel(name);
+    const send = card(phone).getByRole("button", { name: /Send the answer/ });
+    await card(phone).getByText("Write the notes").waitFor();
+    expect(await field(/Minutes/).count()).toBe(0);
+    await card(phone).getByRole("radio", { name: /^Yes/ }).check();
+    await field(/Minutes/).fill("");
+    expect(await send.isDisabled()).toBe(true);
+    await field(/Minutes/).fill("60");
+    await card(phone).getByText("more than asked").waitFor();
+    // Another option forgets what was edited.
+    await card(phone).getByRole("radio", { name: /^No/ }).check();
+    await card(phone).getByRole("radio", { name: /^Yes/ }).check();
+    expect(await field(/Minutes/).inputValue()).toBe("30");
+    expect(await card(phone).getByText("more than asked").count()).toBe(0);
+    await field(/Calls/).fill("1");
+    await field(/one rule a line/).fill("write");
+    expect(await overflow(phone)).toBe(0);
+    await send.click();
+    await phone.getByRole("list", { name: "Your last answers" }).getByText("completed").waitFor();
+    const [grant] = await haft.policy.grants.list({ isOpen: true });
+    expect(grant).toMatchObject({ rules: ["write"], maxUses: 1, why: "Write the notes" });
+    expect((grant!.until! - grant!.createdAt) / 60_000).toBeCloseTo(30);
+    // The next question of this caller shows what is left, and ends it.
+    const asked = await haft.execute("exec", { command: "touch made" }, { caller: { session: "s1", user: "ada" } });
+    await go(`/approvals/${asked.status === "pending" ? asked.pending.id : ""}`, phone);
+    await card(phone)
+      .getByText(/1 of 1 calls left/)
+      .waitFor();
+    expect(await overflow(phone)).toBe(0);
+    await card(phone).getByRole("button", { name: "End now" }).click();
+    await card(phone)
+      .getByRole("button", { name: /Really end it/ })
+      .click();
+    await expect
+      .poll(async () => (await haft.policy.grants.get(grant!.id))?.ended, { timeout: 60_000 })
+      .toBe("revoked");
+    await phone.context().close();
+  }, 300_000);
+
   test("fit a phone, in Chinese too", async () => {
     const long = { ...DATABASE, options: [{ label: "x".repeat(90), description: "y ".repeat(200) }, { label: "否" }] };
     const id = await ask([long, PARTS]);

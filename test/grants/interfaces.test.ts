@@ -103,6 +103,53 @@ describe("request_permission", () => {
     expect(await call("pay", { amount: 50 })).toMatchObject({ status: "pending" });
   });
 
+  test("gives exactly what the person edited, rules too", async () => {
+    const { haft, host, call, ask } = await openAgent();
+    const { id } = await ask({ ...REQUEST, budget: { amount: 10, unit: "EUR" } });
+    const [question] = await host.haft.approvals.list("pending");
+    expect(question!.questions![0]!.options![0]).toMatchObject({
+      label: "Yes",
+      fields: [
+        { name: "minutes", value: "30", kind: "number" },
+        { name: "calls", value: "3", kind: "number" },
+        { name: "budget", value: "10", kind: "number", unit: "EUR" },
+        { name: "allow", value: "pay(amount<=50)", kind: "lines" },
+      ],
+    });
+    const edited = ["minutes: 5", "calls: 2", "budget: 4.5", "allow: pay(amount<=2)", "allow: pay(amount==4)"].join(
+      "\n",
+    );
+    expect(await haft("approvals", "answer", id, edited)).toMatchObject({ code: 0 });
+    const [grant] = await host.haft.policy.grants.list();
+    expect(grant).toMatchObject({
+      rules: ["pay(amount<=2)", "pay(amount==4)"],
+      maxUses: 2,
+      budget: { unit: "EUR", max: 4_500_000 },
+    });
+    expect((grant!.until! - grant!.createdAt) / 60_000).toBeCloseTo(5);
+    expect(await call("pay", { amount: 3 })).toMatchObject({ status: "pending" });
+    expect(await call("pay", { amount: 4 })).toMatchObject({ status: "completed" });
+    expect(await call("pay", { amount: 1 })).toMatchObject({ status: "pending" });
+  });
+
+  test.each([
+    ["minutes:"],
+    ["minutes: 0"],
+    ["calls: many"],
+    ["allow:"],
+    ["allow: *"],
+    ["allow: none_such"],
+    ["calls: 1.5"],
+    ["minutes: 10\nwhatever"],
+  ])("the fields %j give nothing", async (words) => {
+    const { haft, host, ask } = await openAgent();
+    const { id } = await ask();
+    await haft("approvals", "answer", id, words);
+    const result = await host.haft.approvals.result(id);
+    expect(result?.status === "failed" || result?.status === "completed").toBe(true);
+    expect(await host.haft.policy.grants.list()).toEqual([]);
+  });
+
   test.each([["2"], ["no way"], ["only if you are careful, 5 calls"], ["10 min, 5 USD"], ["no, 5 calls"]])(
     "the answer %s gives nothing",
     async (words) => {

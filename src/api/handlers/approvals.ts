@@ -260,7 +260,7 @@ function copyGrant(grant: NonNullable<Approval["grants"]>[number]): GrantChoice 
 }
 
 function copyQuestion({ options, ...asked }: NonNullable<Approval["questions"]>[number]): UserQuestion {
-  return { ...asked, options: options && [...options] };
+  return { ...asked, options: options?.map(({ fields, ...option }) => ({ ...option, fields: fields && [...fields] })) };
 }
 
 function summaryOf({ summary, toolName, input }: Approval, haft: Haft): CallSummary {

@@ -3,6 +3,7 @@ import type { Caller, CallMode } from "../call.ts";
 import { toolError, type ToolError } from "../error.ts";
 import { didYouMean } from "../nearest-name.ts";
 import { type AnyTool, bodyOf, type ToolBody } from "../tool.ts";
+import type { QuestionField } from "./question-fields.ts";
 
 /** A question that a tool asks a person. Plain data. */
 export interface UserQuestion {
@@ -20,6 +21,8 @@ export interface UserQuestion {
 export interface QuestionOption {
   label: string;
   description?: string;
+  /** What the person may change who chooses it: lines of the answer's `text`, such as `minutes: 10`. */
+  fields?: readonly QuestionField[];
 }
 
 /** A person's answer to one question: labels of options, free text, or both. */

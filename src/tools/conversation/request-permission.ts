@@ -5,6 +5,7 @@ import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { toolError } from "../../core/error.ts";
 import { callOf } from "../../core/gate.ts";
+import { type QuestionField, readFields } from "../../core/questions/question-fields.ts";
 import { attachQuestions } from "../../core/questions/user-question.ts";
 import { isOneLine } from "../../calls/approval.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
@@ -107,16 +108,19 @@ export function createRequestPermissionTool({ describe, give, isUnattended = fal
       const [answer] = answered?.answers ?? [];
       // Whatever permitted the call: only a person's answer gives a grant.
       if (!answer) throw toolError("no_answer", "Nobody was asked", { next: "Make each call; it asks if it must." });
-      const bounds = boundsOf(answer, readRequest(asked));
-      if (!bounds) {
+      const allowed = allowedBy(answer, { rules: tools, bounds: readRequest(asked) });
+      if (!allowed) {
         const said = answer.text;
         const why = said === undefined ? "The user said no." : `The user allowed nothing and wrote: ${said}`;
         return { content: [text(why)], display: "no", details: { granted: false, said } };
       }
-      const grant = await give({ rules: tools, bounds, purpose, by: answered?.by }, caller);
+      const { rules, bounds } = allowed;
+      // What the person wrote is checked like what was asked for.
+      describe(rules, caller, bounds);
+      const grant = await give({ rules, bounds, purpose, by: answered?.by }, caller);
       const shown = showBounds(bounds);
       return {
-        content: [text(`Granted (${grant}): ${tools.join(", ")}, ${shown}.`)],
+        content: [text(`Granted (${grant}): ${rules.join(", ")}, ${shown}.`)],
         display: shown,
         details: { granted: true, grant, bounds: shown },
       };
@@ -132,7 +136,11 @@ export function createRequestPermissionTool({ describe, give, isUnattended = fal
         // Escaped: it may not end its own quotation and go on as if it were the question.
         question: `${sentence}\nThe agent says what for: ${JSON.stringify(purpose)}`,
         options: [
-          { label: YES, description: `${showBounds(bounds)}. Or write other bounds: 10 min, 5 calls` },
+          {
+            label: YES,
+            description: `${showBounds(bounds)}. Or write other bounds: 10 min, 5 calls`,
+            fields: fieldsOf({ rules: tools, bounds }),
+          },
           { label: NO, description: "Each call asks as before" },
         ],
       },
@@ -144,14 +152,40 @@ function readRequest({ minutes, max_uses, budget }: Omit<Request, "purpose" | "t
   return { minutes, maxUses: max_uses, budget: budget && { max: budget.amount, unit: budget.unit } };
 }
 
+/** What a person allows. */
+type Allowed = Pick<GivenPermission, "rules" | "bounds">;
+
+/** What the person may change of a request. */
+function fieldsOf({ rules, bounds: { minutes, maxUses, budget } }: Allowed): QuestionField[] {
+  const fields: QuestionField[] = [
+    { name: "minutes", value: String(minutes), kind: "number" },
+    { name: "calls", value: maxUses === undefined ? "" : String(maxUses), kind: "number" },
+    { name: "allow", value: rules.join("\n"), kind: "lines" },
+  ];
+  if (budget) fields.splice(2, 0, { name: "budget", value: String(budget.max), kind: "number", unit: budget.unit });
+  return fields;
+}
+
 /** Undefined if the person did not say yes. Words that are no bounds are no yes. */
-function boundsOf(
+function allowedBy(
   { choices = [], text: written }: { choices?: readonly string[]; text?: string },
-  asked: PermissionBounds,
-): PermissionBounds | undefined {
+  asked: Allowed,
+): Allowed | undefined {
   if (choices.includes(NO)) return undefined;
   if (written === undefined) return choices.includes(YES) ? asked : undefined;
-  return readBounds(written, asked);
+  const values = readFields(fieldsOf(asked), written);
+  if (!values) {
+    const bounds = readBounds(written, asked.bounds);
+    return bounds && { ...asked, bounds };
+  }
+  const { minutes, calls = "", budget: max, allow = "" } = values;
+  const { budget } = asked.bounds;
+  const bounds: PermissionBounds = {
+    minutes: Number(minutes),
+    maxUses: calls === "" ? undefined : Number(calls),
+    budget: budget && { ...budget, max: Number(max) },
+  };
+  return { rules: allow.split("\n"), bounds };
 }
 
 /** `10 min, 5 calls, 20 EUR`: what is not written stays as it was asked for. */

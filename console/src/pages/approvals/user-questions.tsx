@@ -6,7 +6,16 @@ import type {
   UserAnswer,
   UserQuestion,
 } from "../../../../src/contracts/approvals.ts";
-import { defineWords, useWords } from "../../language.tsx";
+import {
+  fieldsText,
+  type FieldValues,
+  fieldValues,
+  isWider,
+  problemOfField,
+  readFields,
+  type QuestionField as EditableField,
+} from "../../../../src/core/questions/question-fields.ts";
+import { defineWords, type Pair, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { useSettled } from "../../parts/use-settled.ts";
@@ -25,6 +34,14 @@ const words = defineWords({
   keyOption: ["Choose an option of the first open question", "选择第一个未回答问题的选项"],
   keySend: ["Send the answer (Ctrl+Enter in a field)", "发送回答（在输入框中按 Ctrl+Enter）"],
   noAnswer: ["not answered", "未回答"],
+  wider: ["more than asked", "超出所请求"],
+  noLimit: ["no limit", "不限"],
+  fields: {
+    minutes: ["Minutes", "分钟"],
+    calls: ["Calls at most", "最多调用次数"],
+    budget: ["Budget in all", "总预算"],
+    allow: ["What it may do, one rule a line", "允许的操作，每行一条规则"],
+  } as Record<string, Pair>,
   answers: ["Answers", "回答"],
   noScope: [
     "You can view but not answer: your sign-in lacks the scope approve.",
@@ -76,12 +93,18 @@ export function UserQuestions({ id, questions, line, onAnswer, children }: UserQ
   const mayAnswer = useScope("approve");
   // A key or a click that was meant for the card shown before is ignored.
   const isSettled = useSettled(id) && mayAnswer && line?.state !== "sending";
-  const isComplete = answers.every(isGiven);
+  const isComplete = answers.every(isGiven) && questions.every((asked, at) => isValid(asked, answers[at] ?? {}));
 
   const change = (at: number, answer: UserAnswer): void =>
     setAnswers((now) => now.map((each, index) => (index === at ? answer : each)));
-  const choose = (at: number, label: string): void =>
-    change(at, chosen(answers[at] ?? {}, label, questions[at]?.multiple === true));
+  const choose = (at: number, label: string): void => {
+    const { options = [], multiple = false } = questions[at] ?? {};
+    const before = answers[at] ?? {};
+    if (!multiple && before.choices?.includes(label)) return;
+    // What was edited belongs to the option that was chosen.
+    const { text } = options.some(({ fields }) => fields) ? {} : before;
+    change(at, chosen({ ...before, text }, label, multiple));
+  };
   const send = (): void => {
     if (isSettled && isComplete) onAnswer({ decision: "answer", answers: answers.map(written) });
   };
@@ -171,6 +194,8 @@ function QuestionField(props: {
   const w = useWords(words);
   const { asked, answer, name } = props;
   const { options = [], multiple = false, header, question, free_text: isFree = true } = asked;
+  const { fields = [] } = options.find(({ label }) => answer.choices?.includes(label)) ?? {};
+  const hasFields = options.some((option) => option.fields !== undefined);
   return (
     <fieldset className="stack user-question">
       <legend>
@@ -192,7 +217,8 @@ function QuestionField(props: {
           {props.hasKeys && at < 9 ? <kbd className="key">{at + 1}</kbd> : null}
         </label>
       ))}
-      {isFree || options.length === 0 ? (
+      {fields.length > 0 ? <Fields fields={fields} onWrite={props.onWrite} /> : null}
+      {!hasFields && (isFree || options.length === 0) ? (
         <textarea
           className="textarea"
           rows={options.length === 0 ? 3 : 1}
@@ -205,6 +231,57 @@ function QuestionField(props: {
       ) : null}
     </fieldset>
   );
+}
+
+/** What the chosen option lets the person change. What is more than was asked for says so. */
+function Fields({ fields, onWrite }: { fields: readonly EditableField[]; onWrite: (text: string) => void }) {
+  const w = useWords(words);
+  const [values, setValues] = useState<FieldValues>(() => fieldValues(fields));
+  const change = (name: string, value: string): void => {
+    const next = { ...values, [name]: value };
+    setValues(next);
+    onWrite(fieldsText(fields, next));
+  };
+  return (
+    <div className="question-fields">
+      {fields.map((field) => {
+        const { name, kind, unit, value: asked } = field;
+        const value = values[name] ?? "";
+        const label = w.fields[name] ?? name;
+        const shared = {
+          value,
+          "aria-invalid": problemOfField(field, value),
+          onChange: ({ target }: { target: { value: string } }) => change(name, target.value),
+        };
+        return (
+          <label key={name} className={kind === "lines" ? "question-field wide" : "question-field"}>
+            <span>
+              {label}
+              {unit === undefined ? null : <VisibleText text={` (${unit})`} />}{" "}
+              {isWider(field, value) ? <span className="badge warn">{w.wider}</span> : null}
+            </span>
+            {kind === "lines" ? (
+              <textarea className="textarea mono" rows={asked.split("\n").length} spellCheck={false} {...shared} />
+            ) : (
+              <input
+                className="input"
+                inputMode="decimal"
+                placeholder={w.noLimit}
+                required={asked !== ""}
+                {...shared}
+              />
+            )}
+          </label>
+        );
+      })}
+    </div>
+  );
+}
+
+/** Whether the text of the fields is what they can have. */
+function isValid({ options = [] }: UserQuestion, { choices = [], text = "" }: UserAnswer): boolean {
+  const { fields } = options.find(({ label }) => choices.includes(label)) ?? {};
+  return !fields || readFields(fields, text) !== undefined;
 }
 
 function isGiven({ choices = [], text = "" }: UserAnswer): boolean {
