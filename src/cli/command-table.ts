@@ -58,6 +58,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     extend: "Give a grant more time, uses or money",
     revoke: "End grants at once",
     refund: "Give back what a call took, if it did nothing",
+    watch: "Show what is left, second by second, and end grants by a key",
   }),
   single("parse", "Show the calls in a model's text, and what would happen to them", async () => {
     return (await import("./commands/parse.ts")).parse;

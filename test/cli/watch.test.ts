@@ -201,3 +201,50 @@ test("the list fits 80 columns and 40, and the start of an id is enough to answe
   expect(denied).toMatchObject({ code: 0 });
   expect(await stateOf(id)).toBe("denied");
 }, 60_000);
+
+test("haft grants watch counts what is left in seconds, and a number pressed twice ends a grant", async () => {
+  const { host } = await openCaller();
+  const { grants } = host.haft.policy;
+  const watching = haft.onTerminal(["grants", "watch"], { ...PLAIN, cols: 44 });
+  await watching.waitForScreen(/No grant is open/);
+  const holder = { user: "ann", session: "a long name ".repeat(10) };
+  const { id } = await grants.give({ holder, rules: ["write"], why: "notes", minutes: 0.9, maxUses: 5 });
+  await watching.waitForScreen(/1 +active: 5 of 5 calls, \d\d? s [^\n]*…\s+a number ends a grant/);
+  const seconds = () => new Set([...watching.text.matchAll(/calls, (\d+) s/g)].map(([, left]) => left));
+  await until(() => seconds().size > 1);
+  watching.type("1");
+  await watching.waitForScreen(/press 1 again to end it now/);
+  expect((await grants.get(id))?.ended).toBeUndefined();
+  watching.type("1");
+  await watching.waitForScreen(/No grant is open\.[\s\S]*ended/);
+  expect(await grants.get(id)).toMatchObject({ ended: "revoked" });
+  watching.type("q");
+  expect(await watching.ended).toBe(0);
+}, 180_000);
+
+test("a request for permission is edited field by field, and more than was asked for needs a word", async () => {
+  const { host, ask } = await openCaller();
+  const request = { purpose: "Write the notes", tools: ["write"], minutes: 30, max_uses: 3 };
+  const [kept, id] = [await ask("request_permission", request), await ask("request_permission", request)];
+  const answer = async (approval: string, word: string) => {
+    const answering = haft.onTerminal(["approvals", "answer", approval], PLAIN);
+    await answering.waitForScreen(/1-2, or text: /);
+    answering.type("1\r");
+    await answering.waitForScreen(/minutes: 30/);
+    answering.type("\x1560\r");
+    await answering.waitForScreen(/calls: 3/);
+    answering.type("\x152\r");
+    await answering.waitForScreen(/allow: write/);
+    answering.type("\r");
+    await answering.waitForScreen(/more than was asked for: minutes 60 \(asked: 30\)/);
+    answering.type(`${word}\r`);
+    await answering.ended;
+  };
+  await answer(kept, "no");
+  expect((await host.haft.approvals.get(kept))?.state).toBe("pending");
+  await answer(id, "yes");
+  await until(async () => (await host.haft.policy.grants.list()).length === 1);
+  const [grant] = await host.haft.policy.grants.list();
+  expect(grant).toMatchObject({ rules: ["write"], maxUses: 2 });
+  expect((grant!.until! - grant!.createdAt) / 60_000).toBeCloseTo(60);
+}, 180_000);

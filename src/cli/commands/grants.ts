@@ -2,7 +2,10 @@ import type { GrantInfo } from "../../contracts/grants.ts";
 import { showSpan, showTime } from "../../core/clock.ts";
 import { UsageError } from "../arguments.ts";
 import { defineCommand } from "../command.ts";
-import { showColumns } from "../layout.ts";
+import { errorMessage } from "../../core/error.ts";
+import { cut, showColumns } from "../layout.ts";
+import { keyOf, TerminalKeys } from "../prompts.ts";
+import { columnsOf, isInteractive } from "../terminal.ts";
 import { type Output, safeLine, type Style } from "../output.ts";
 
 /** A command that ends soon runs no job and starts no server. */
@@ -101,7 +104,67 @@ const refund = defineCommand({
   },
 });
 
-export const commands = { list, show, extend, revoke, refund };
+const watch = defineCommand({
+  examples: [["haft grants watch", "what is left, second by second; a number ends that grant at once"]],
+  notes: ["q exits. Without a terminal, `haft grants list` prints them once."],
+  uses: ["grants"],
+  async run({ connect, terminal, output, interrupted }) {
+    if (!isInteractive(terminal) || output.format !== "text")
+      throw new UsageError("There is no terminal to watch at.", "Use `haft grants list`.");
+    const client = await connect(SHORT);
+    const keys = new TerminalKeys(terminal.stdin);
+    let grants: readonly GrantInfo[] = [];
+    let [drawn, readAt, chosen, note] = [0, -Infinity, -1, ""];
+    try {
+      while (!interrupted.aborted) {
+        if (Date.now() - readAt >= REFRESH_MS) {
+          const { items } = await client.grants.list({ state: "open", limit: MAX_WATCHED });
+          const asked = grants[chosen]?.id;
+          [grants, readAt] = [items, Date.now()];
+          chosen = asked === undefined ? -1 : items.findIndex(({ id }) => id === asked);
+        }
+        // Longer lines would take several rows, of which only one is drawn again.
+        const room = columnsOf(terminal.stderr, terminal.env) - 1;
+        const lines = grants.map((grant, at) => {
+          const left = [stateOf(grant), leftOf(grant)].filter(Boolean).join(": ");
+          return safeLine(`${at + 1}  ${left}  ${grant.id}  ${whoOf(grant)}  ${grant.rules.join(", ")}`);
+        });
+        const prompt = chosen < 0 ? "a number ends a grant, q exits" : `press ${chosen + 1} again to end it now`;
+        const text = [...(lines.length > 0 ? lines : ["No grant is open."]), `${note}${prompt}`];
+        terminal.stderr.write(
+          `${drawn > 1 ? `\x1b[${drawn - 1}A` : ""}\r\x1b[J${text.map((line) => cut(line, room)).join("\n")}`,
+        );
+        drawn = text.length;
+        const second = new AbortController();
+        const timer = setTimeout(() => second.abort(), 1000);
+        const key = keyOf((await keys.next(AbortSignal.any([interrupted, second.signal]))) ?? "");
+        clearTimeout(timer);
+        if (key === "q" || key === "\x03" || key === "\x04") break;
+        const at = /^[1-9]$/.test(key) ? Number(key) - 1 : -1;
+        const grant = grants[at];
+        if (key === "") continue;
+        if (grant && at === chosen) {
+          const ended = await client.grants.revoke(grant.id).then(
+            () => "ended",
+            (error: unknown) => errorMessage(error),
+          );
+          note = `${grant.id}: ${safeLine(ended)}. `;
+          [readAt, chosen] = [-Infinity, -1];
+        } else [chosen, note] = [grant ? at : -1, ""];
+      }
+    } finally {
+      keys.close();
+      terminal.stderr.write("\n");
+    }
+  },
+});
+
+/** Of what other processes do. The seconds are counted here. */
+const REFRESH_MS = 2000;
+/** As many as there are keys. */
+const MAX_WATCHED = 9;
+
+export const commands = { list, show, extend, revoke, refund, watch };
 
 function readAmount(text: string | undefined): { max: number; unit: string } | undefined {
   if (text === undefined) return undefined;

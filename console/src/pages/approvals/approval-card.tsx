@@ -21,6 +21,7 @@ import { useKeys } from "../../parts/use-keys.ts";
 import { useToolTitle } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { AnswerBar } from "./answer-bar.tsx";
+import { GrantsOf } from "../policy/grant-list.tsx";
 import { CallEffect, DownloadLink } from "./call-effect.tsx";
 import { Countdown } from "./countdown.tsx";
 import type { AnswerLine } from "./use-answers.ts";
@@ -178,7 +179,7 @@ function PermissionCard({ approval, onAnswer, line, backTo }: ApprovalCardProps)
             <DownloadLink path={contracts.approvals.input.path} id={approval.id} label={w.download} />
           </p>
         </details>
-        {isOpen ? null : <Answered approval={approval} />}
+        {isOpen ? <GrantsOf caller={approval.caller} /> : <Answered approval={approval} />}
       </div>
       {isOpen ? (
         <AnswerBar key={approval.id} approval={approval} isFolded={folded > 0} line={line} onAnswer={onAnswer} />

@@ -1,13 +1,15 @@
 import { CircleStop } from "lucide-react";
 import { Link } from "wouter";
 import type { GrantInfo } from "../../../../src/contracts/grants.ts";
-import { api, useApi } from "../../api.ts";
+import type { ApprovalInfo } from "../../../../src/contracts/approvals.ts";
+import { api, useApi, useScope } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { SureButton } from "../../parts/button.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { Countdown } from "../approvals/countdown.tsx";
+import "./policy.css";
 
 const words = defineWords({
   title: ["Grants that last", "有效的授权"],
@@ -33,7 +35,7 @@ const LIVE = { everyMs: 10_000 };
 export function GrantList({ canChange }: { canChange: boolean }) {
   const w = useWords(words);
   const { data } = useApi("grants", "list", [{}], LIVE);
-  const lasting = data?.items.filter(({ state }) => state === "active" || state === "used_up") ?? [];
+  const lasting = data?.items.filter(({ state }) => isLasting(state)) ?? [];
   if (lasting.length === 0) return null;
   return (
     <Panel title={w.title} isBare>
@@ -45,6 +47,33 @@ export function GrantList({ canChange }: { canChange: boolean }) {
       </ul>
     </Panel>
   );
+}
+
+/** What is left of the grants that this caller may use: a call asks in spite of them if it needs more. */
+export function GrantsOf({ caller }: { caller: Caller }) {
+  const canChange = useScope("approve");
+  const { data } = useApi("grants", "list", [{}], LIVE);
+  const own = data?.items.filter(({ state, holder }) => isLasting(state) && isFor(holder, caller)) ?? [];
+  if (own.length === 0) return null;
+  return (
+    <ul className="plain-list">
+      {own.map((grant) => (
+        <GrantRow key={grant.id} grant={grant} canChange={canChange} />
+      ))}
+    </ul>
+  );
+}
+
+type Caller = ApprovalInfo["caller"];
+
+function isFor(holder: GrantInfo["holder"], { depth, ...caller }: Caller): boolean {
+  const is = (name: "user" | "session" | "agent" | "task"): boolean =>
+    holder[name] === undefined || holder[name] === (caller[name] ?? null);
+  return is("user") && is("session") && is("agent") && is("task") && (holder.depth ?? 0) === depth;
+}
+
+function isLasting(state: GrantInfo["state"]): boolean {
+  return state === "active" || state === "used_up";
 }
 
 function GrantRow({ grant, canChange }: { grant: GrantInfo; canChange: boolean }) {
