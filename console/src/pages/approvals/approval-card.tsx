@@ -1,10 +1,11 @@
 import { ArrowLeft, History, MessageCircleQuestionMark } from "lucide-react";
-import { useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { Link } from "wouter";
 import type { ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import { contracts } from "../../../../src/contracts/index.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, type Pair, useWords } from "../../language.tsx";
+import { loadWithRetry } from "../../lazy-page.tsx";
 import { KindBadge } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
 import { callerText } from "../../parts/caller-name.tsx";
@@ -26,6 +27,9 @@ import { CallEffect, DownloadLink } from "./call-effect.tsx";
 import { Countdown } from "./countdown.tsx";
 import type { AnswerLine } from "./use-answers.ts";
 import { AnsweredQuestions, UserQuestions } from "./user-questions.tsx";
+
+/** Only people with a habit see one. */
+const CardProposal = lazy(() => loadWithRetry(() => import("../policy/card-proposal.tsx")));
 
 const words = defineWords({
   wants: ["wants to run", "请求运行"],
@@ -179,7 +183,16 @@ function PermissionCard({ approval, onAnswer, line, backTo }: ApprovalCardProps)
             <DownloadLink path={contracts.approvals.input.path} id={approval.id} label={w.download} />
           </p>
         </details>
-        {isOpen ? <GrantsOf caller={approval.caller} /> : <Answered approval={approval} />}
+        {isOpen ? (
+          <>
+            <GrantsOf caller={approval.caller} />
+            <Suspense fallback={null}>
+              <CardProposal key={approval.id} approval={approval} />
+            </Suspense>
+          </>
+        ) : (
+          <Answered approval={approval} />
+        )}
       </div>
       {isOpen ? (
         <AnswerBar key={approval.id} approval={approval} isFolded={folded > 0} line={line} onAnswer={onAnswer} />

@@ -9,8 +9,10 @@ import { Tabs } from "../../parts/tabs.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { GrantList } from "./grant-list.tsx";
 import { LintFindings } from "./lint-findings.tsx";
+import { Proposals } from "./proposals.tsx";
 import { RuleList } from "./rule-list.tsx";
 import { RuleSimulator } from "./rule-simulator.tsx";
+import { ShadowPanel } from "./shadow-panel.tsx";
 import { ToolLayers } from "./tool-layers.tsx";
 import { WhyPanel } from "./why-panel.tsx";
 import "./policy.css";
@@ -71,6 +73,8 @@ export default function PolicyView() {
             {tab === "rules" ? (
               <>
                 <LintFindings rules={policy.rules} canChange={canChange} />
+                <ShadowPanel canChange={canChange} />
+                <Proposals canChange={canChange} />
                 <GrantList canChange={canChange} />
                 <RuleList policy={policy} canChange={canChange} />
               </>

@@ -11,6 +11,7 @@ import { PageFrame } from "../../parts/page-frame.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
+import { QuestionFigures } from "./question-figures.tsx";
 import { axisDuration, TimeChart } from "./time-chart.tsx";
 import { TokenCosts } from "./token-costs.tsx";
 import "./statistics.css";
@@ -83,6 +84,7 @@ export default function StatisticsView() {
           )
         }
       </Loaded>
+      <QuestionFigures from={now - RANGES[range]} to={now + 60_000} />
       <TokenCosts from={now - RANGES[range]} to={now + 60_000} />
     </PageFrame>
   );
