@@ -76,7 +76,7 @@ async function runCommand(
   const { folder: named, url: server } = globals;
   const folder = resolve(terminal.cwd, named ?? ".");
   if (named !== undefined) checkFolder(folder);
-  const url = server ?? (named === undefined ? terminal.env["HAFT_URL"] : undefined);
+  const url = server ?? (named === undefined ? terminal.env["HAFT_URL"] || undefined : undefined);
   const interrupt = new AbortController();
   const stopListening = terminal.onInterrupt(() => interrupt.abort());
   const { Connection } = await import("./connect.ts");

@@ -12,6 +12,7 @@ import { logLine } from "../server/log.ts";
 import { createMcpHandler, MCP_STATE_KEY, shownToClients, skillPrompts } from "../server/mcp-endpoint.ts";
 import type { EmbedOptions } from "./command.ts";
 import { findPackage } from "../io/files/own-folders.ts";
+import type { HookSource } from "../api/handlers/server.ts";
 import { ApiError } from "../contracts/errors.ts";
 import {
   childPrefix,
@@ -101,7 +102,13 @@ export async function startServer({
           onError: (error) => log(logLine("mcp", { reason: error.message })),
         }),
       },
-      info: { version, workspace: host.config.folder, command: haftCommand(), store: storeOf(host) },
+      info: {
+        version,
+        workspace: host.config.folder,
+        command: haftCommand(),
+        store: storeOf(host),
+        hooks: hookSource(env),
+      },
       tls,
       allowedHosts: allowedHosts || undefined,
       allowedOrigins: allowedOrigins || undefined,
@@ -135,6 +142,23 @@ export async function startServer({
     await closing.close().catch(() => undefined);
     throw error;
   }
+}
+
+function hookSource(env: StartOptions["env"]): HookSource {
+  const load = () => import("./hook-setup.ts");
+  return {
+    async list() {
+      const { GAPS, installedHooks, stateOf } = await load();
+      return installedHooks(env).map((hook) => ({ ...hook, state: stateOf(hook), gap: GAPS[hook.agent] }));
+    },
+    async prove(file) {
+      const { installedHooks, proveHook } = await load();
+      const hook = installedHooks(env).find((each) => each.file === file);
+      if (!hook) return undefined;
+      const problem = await proveHook(hook, env);
+      return { denies: problem === undefined, problem };
+    },
+  };
 }
 
 /** Where hooks of agents reach this server. Without it they start another one, or deny. */

@@ -32,6 +32,8 @@ export const McpToolInfo = named(
     hash: z.string().optional(),
     /** From the approved definition to the current one. */
     difference: z.string().optional(),
+    /** Compared with haft.lock of the folder, if that names the server. `missing`: the file does not list the tool. */
+    lock: z.enum(["same", "differs", "missing"]).optional(),
     /** Why it is not registered. */
     refused: z.string().optional(),
   }),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Count, JsonObject, Time } from "./basics.ts";
+import { Count, JsonObject, Text, Time } from "./basics.ts";
 import { ConfigurationState } from "./configuration.ts";
 import { endpoint, named } from "./contract.ts";
 
@@ -57,6 +57,38 @@ export const ServerInfo = named(
 );
 export type ServerInfo = z.infer<typeof ServerInfo>;
 
+/** A hook that `haft hook install` wrote into the settings of another agent. */
+export const InstalledHook = named(
+  "InstalledHook",
+  z.strictObject({
+    agent: z.string(),
+    /** For this folder, or for all folders of the user. */
+    scope: z.enum(["user", "project"]),
+    file: z.string(),
+    /** The folder of a project; for a user, the one in which it was installed. */
+    folder: z.string(),
+    /** SHA-256 of what Haft wrote. */
+    hash: z.string(),
+    /** When it was written. */
+    at: z.string(),
+    /** `changed`: the file has something else. `disabled`: the file turns all hooks off. */
+    state: z.enum(["installed", "changed", "missing", "disabled"]),
+    /** What the agent's protocol leaves open, also with a hook that works. */
+    gap: z.string().optional(),
+  }),
+);
+export type InstalledHook = z.infer<typeof InstalledHook>;
+
+export const HookProof = named(
+  "HookProof",
+  z.strictObject({
+    denies: z.boolean(),
+    /** Why it does not. */
+    problem: z.string().optional(),
+  }),
+);
+export type HookProof = z.infer<typeof HookProof>;
+
 export const server = {
   health: endpoint("GET /api/health", {
     summary: "Whether the server responds, and what is wrong with it",
@@ -68,6 +100,17 @@ export const server = {
     summary: "The version, the parts and the load of this server",
     scope: "read",
     output: ServerInfo,
+  }),
+  hooks: endpoint("GET /api/hooks", {
+    summary: "The hooks that Haft has put into other agents of this user",
+    scope: "read",
+    output: named("InstalledHookList", z.strictObject({ items: z.array(InstalledHook) })),
+  }),
+  tryHook: endpoint("POST /api/hooks/try", {
+    summary: "Start a hook with a call that Haft always denies, if the hook is as Haft wrote it",
+    scope: "admin",
+    body: named("HookTrial", z.strictObject({ file: Text })),
+    output: HookProof,
   }),
   openApi: endpoint("GET /api/openapi.json", { summary: "This document", scope: "read", output: JsonObject }),
 };

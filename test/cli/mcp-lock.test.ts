@@ -118,10 +118,11 @@ test("a tool that differs from the lock asks with the difference where nobody ha
   const { tools } = host.mcp.statusOf("tools");
   expect(tools.find(({ name }) => name === "echo")).toMatchObject({
     review: "changed",
+    lock: "differs",
     difference: expect.stringMatching(/^-.*Repeats a text/m),
   });
   // One that the lock does not know.
-  expect(tools.find(({ name }) => name === "pid")).toMatchObject({ review: "changed" });
+  expect(tools.find(({ name }) => name === "pid")).toMatchObject({ review: "changed", lock: "missing" });
   // An allow rule does not let a changed definition run.
   host.haft.policy.rules.add("mcp__tools__echo", "allow", "test");
   expect(await host.haft.execute("mcp__tools__echo", { a: 1 })).toMatchObject({ status: "pending" });

@@ -259,6 +259,8 @@ describe("the other commands", () => {
     const replayed = await haft.run(["replay", "calls.jsonl", "--", ...read]);
     expect(replayed).toMatchObject({ code: 0, stdout: expect.stringContaining("recorded") });
     const other = await haft.run(["replay", "calls.jsonl", "--", "tools", "call", "current_time"]);
+    const missing = await haft.run(["replay", "none.jsonl"]);
+    expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining("There is no recording") });
     expect(other.code).toBe(5);
     expect(other.stderr).toContain("replay_mismatch");
   });

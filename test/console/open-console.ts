@@ -5,6 +5,7 @@ import { type HostOptions, openHaft } from "haft/host";
 import { type HttpServer, serveHttp } from "haft/server";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { z } from "zod";
+import type { InstalledHook } from "../../src/contracts/server.ts";
 import type { Scope } from "../../src/contracts/identity.ts";
 import { MemoryTokenStore } from "../../src/store/tokens.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
@@ -65,7 +66,8 @@ export async function openConsole(
     overrides: { message: { channels: CHANNELS }, provenance: { mode: "ask" } },
     channelKinds: [memoryChannel],
   });
-  const info = { version: "0.0.0", workspace: folder };
+  const hooks = { list: async () => [HOOK], prove: async () => ({ denies: true }) };
+  const info = { version: "0.0.0", workspace: folder, hooks };
   const serve = (port: number): Promise<HttpServer> => serveHttp(host, { port, console: pages, tokens, info });
   server = await serve(0);
   const { url, port } = server;
@@ -124,6 +126,17 @@ export async function openConsole(
     },
   };
 }
+
+const HOOK: InstalledHook = {
+  agent: "codex",
+  scope: "user",
+  file: "/home/ann/.codex/hooks.json",
+  folder: "/home/ann",
+  hash: "0123456789abcdef".repeat(4),
+  at: "2026-11-01T12:00:00.000Z",
+  state: "installed",
+  gap: "Codex runs a call if its hook takes too long.",
+};
 
 const CHANNELS = {
   notes: { type: "memory", targets: { ada: "ada", bob: "bob" } },

@@ -163,6 +163,27 @@ describe.skipIf("missing" in found)("the pages of the console", { timeout: 240_0
     });
   });
 
+  test("leads from the card of another agent's call to the state of its hook, or to how one is installed", async () => {
+    for (const agent of ["codex", "claude"]) {
+      const caller = { agent, session: `${agent}:1`, user: "owner" };
+      const asked = await new Promise<string>((onApprovalRequested) => {
+        const options = { caller, onApprovalRequested };
+        void console.host.haft.execute("refund", { order: agent, amount: 5 }, options);
+      });
+      await go(`/approvals/${asked}`);
+      await page.getByRole("link", { name: "its hook" }).click();
+      const hooks = page.getByRole("region", { name: "Hooks in other agents" });
+      await expectShown(hooks.getByText("/home/ann/.codex/hooks.json"));
+      expect(await hooks.getByText("haft hook install claude").count()).toBe(agent === "claude" ? 1 : 0);
+      await console.host.haft.approvals.deny(asked, "ann");
+    }
+    const hook = page.getByRole("region", { name: "codex" });
+    await expectShown(hook.getByText("as Haft wrote it"));
+    await expectShown(hook.getByText("takes too long"));
+    await hook.getByRole("button", { name: "Try it" }).click();
+    await expectShown(hook.getByText("It was called, and denied."));
+  });
+
   test("signs in to an MCP server, and comes back with it ready", async () => {
     const api = await openOAuthServer();
     console.host.mcp.add({ name: "guarded", transport: "http", url: api.url });

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { DatabaseHealth } from "../../store/database.ts";
-import { HealthCheck } from "./server.ts";
+import type { Haft } from "../../runtime.ts";
+import { createServerApi, HealthCheck, type HookSource } from "./server.ts";
 
 const checkOf = (health: DatabaseHealth) => new HealthCheck({ database: { health: () => health } });
 
@@ -25,4 +26,25 @@ test("a blocked event loop is reported, for a while after it is free again", asy
   await sleep(50);
   expect(await check.read()).toMatchObject({ status: "degraded", problems: ["event_loop_lag"] });
   expect(await check.read()).toMatchObject({ problems: ["event_loop_lag"] });
+});
+
+test("a hook is tried by its file, and only if it is installed", async () => {
+  const tried: string[] = [];
+  const hooks: HookSource = {
+    list: async () => [],
+    prove: async (file) =>
+      file === "/known" && tried.push(file) ? { denies: false, problem: "it let it pass" } : undefined,
+  };
+  const api = createServerApi({
+    haft: {} as Haft,
+    startedAt: 0,
+    info: { hooks },
+    parts: () => [],
+    describe: async () => ({}),
+    warnings: () => [],
+  });
+  const tryHook = (file: string) => api.tryHook({ body: { file } } as Parameters<typeof api.tryHook>[0]);
+  expect(await tryHook("/known")).toEqual({ denies: false, problem: "it let it pass" });
+  await expect(tryHook("/other")).rejects.toMatchObject({ code: "not_found" });
+  expect(tried).toEqual(["/known"]);
 });

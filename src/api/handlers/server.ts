@@ -1,7 +1,8 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { ConfigurationState } from "../../contracts/configuration.ts";
 import type { Handlers } from "../../contracts/contract.ts";
-import type { Health, HealthProblem, server, ServerInfo } from "../../contracts/server.ts";
+import { ApiError } from "../../contracts/errors.ts";
+import type { Health, HealthProblem, HookProof, InstalledHook, server, ServerInfo } from "../../contracts/server.ts";
 import { isDiskFull } from "../../io/files/state-folder.ts";
 import type { Haft } from "../../runtime.ts";
 import type { SqlDatabase } from "../../store/database.ts";
@@ -9,7 +10,7 @@ import type { SqlDatabase } from "../../store/database.ts";
 export interface ServerApiOptions {
   haft: Haft;
   startedAt: number;
-  info?: Partial<Pick<ServerInfo, "version" | "workspace" | "command" | "store" | "sandbox">>;
+  info?: Partial<Pick<ServerInfo, "version" | "workspace" | "command" | "store" | "sandbox">> & { hooks?: HookSource };
   /** The resources that this server has in addition to those of every server. */
   parts(): readonly string[];
   /** The OpenAPI document. */
@@ -17,6 +18,13 @@ export interface ServerApiOptions {
   /** What a person should know. */
   warnings(): readonly string[];
   health?: HealthSources;
+}
+
+/** The hooks in other agents. A server that another program starts knows none. */
+export interface HookSource {
+  list(): Promise<InstalledHook[]>;
+  /** Undefined if no such hook is installed. */
+  prove(file: string): Promise<HookProof | undefined>;
 }
 
 /** Whose health is reported. */
@@ -127,7 +135,7 @@ function configurationWarnings(state: ConfigurationState | undefined): string[] 
 }
 
 export function createServerApi(options: ServerApiOptions): Handlers<typeof server> {
-  const { haft, startedAt, info: { version = "unknown", ...info } = {}, warnings } = options;
+  const { haft, startedAt, info: { version = "unknown", hooks, ...info } = {}, warnings } = options;
   const health = new HealthCheck(options.health ?? {});
   return {
     health: () => health.read(),
@@ -146,6 +154,12 @@ export function createServerApi(options: ServerApiOptions): Handlers<typeof serv
       configuration: options.health?.configuration?.(),
       load: haft.calls.load(),
     }),
+    hooks: async () => ({ items: (await hooks?.list()) ?? [] }),
+    async tryHook({ body }) {
+      const proof = await hooks?.prove(body.file);
+      if (!proof) throw new ApiError("not_found", "No hook of Haft is installed in that file", "See GET /api/hooks.");
+      return proof;
+    },
     openApi: () => options.describe(version),
   };
 }

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { countOf } from "../../core/results/count-of.ts";
 import type { ReplayReport } from "../../gate/record-and-replay.ts";
@@ -55,8 +56,10 @@ export const replay = defineCommand({
     if (url !== undefined)
       throw new UsageError("Another server cannot be replayed here.", "Start that one with `haft replay`.");
     const { strict, "recorded-pace": recordedPace } = options;
+    const path = resolve(terminal.cwd, file);
+    if (!existsSync(path)) throw new UsageError(`There is no recording ${path}.`, "`haft record FILE` writes one.");
     const { createReplay } = await import("../../gate/record-and-replay.ts");
-    const recording = createReplay(resolve(terminal.cwd, file), {
+    const recording = createReplay(path, {
       strict,
       pace: recordedPace ? "recorded" : "at_once",
     });

@@ -1,5 +1,6 @@
 import type { ScheduleInfo, ScheduleRun } from "../../contracts/schedules.ts";
-import { showMissed } from "../../core/schedule.ts";
+import { ToolError } from "../../core/error.ts";
+import { type ScheduleTiming, showMissed } from "../../core/schedule.ts";
 import { readTiming, showTarget, showTiming } from "../../tools/schedules/schedule-text.ts";
 import { isForPerson } from "../../core/result.ts";
 import { UsageError } from "../arguments.ts";
@@ -54,8 +55,7 @@ const add = defineCommand({
   uses: ["schedules"],
   async run({ connect, terminal, output, operands: [toolName = "", ...words], options }) {
     const { cron, zone, every, at, name, mode, allow, deny, paused } = options;
-    const timing = readTiming({ cron, every, at, timeZone: zone }, Date.now());
-    if (!timing) throw new UsageError("When?", "Use --cron, --every or --at.");
+    const timing = await timingOf({ cron, every, at, timeZone: zone });
     const input = await readCallInput(words, terminal);
     const client = await connect({ connectsMcp: toolName.startsWith("mcp__") });
     const added = await client.schedules.create({
@@ -139,6 +139,20 @@ const runs = defineCommand({
 });
 
 export const commands = { list, add, remove, pause, resume, run, runs };
+
+/** A time that can never come is a mistake in the command line. */
+async function timingOf(given: Parameters<typeof readTiming>[0]): Promise<ScheduleTiming> {
+  const now = Date.now();
+  try {
+    const timing = readTiming(given, now);
+    if (!timing) throw new UsageError("When?", "Use --cron, --every or --at.");
+    const { checkTiming } = await import("../../jobs/schedule-times.ts");
+    checkTiming(timing, now);
+    return timing;
+  } catch (error) {
+    throw error instanceof ToolError ? new UsageError(`${error.summary}.`, error.next) : error;
+  }
+}
 
 function showSchedules(schedules: readonly ScheduleInfo[], { paint, columns }: Output): string[] {
   return showColumns(

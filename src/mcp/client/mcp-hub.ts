@@ -336,6 +336,8 @@ export interface McpToolStatus {
   hash?: string;
   /** The difference between the approved and the current definition, if it changed. */
   difference?: string;
+  /** Compared with the lock file of the folder, if that names the server. */
+  lock?: "same" | "differs" | "missing";
   /** Why the tool cannot be used. */
   refused?: string;
 }

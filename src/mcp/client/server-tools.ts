@@ -119,8 +119,17 @@ export class ServerTools {
       review: review?.state,
       hash: review ? hash : undefined,
       difference: review?.state === "changed" ? difference : undefined,
+      lock: this.#lockState(name, hash),
       refused,
     }));
+  }
+
+  #lockState(tool: string, hash: string): McpToolStatus["lock"] {
+    const { config, locked } = this.#options;
+    const found = locked?.(config.name, tool);
+    if (!found) return undefined;
+    if (found.hash === hash) return "same";
+    return found.hash === "" ? "missing" : "differs";
   }
 
   /** The definitions of all its tools, also of those that are disabled or cannot be used. */

@@ -38,6 +38,9 @@ const words = defineWords({
   someone: ["a program without a name", "未命名的程序"],
   session: ["session", "会话"],
   folder: ["Folder", "文件夹"],
+  hook: ["its hook", "其钩子"],
+  server: ["MCP server", "MCP 服务器"],
+  definition: ["its definition and lock file", "其定义与锁文件"],
   why: ["Why it asks", "为何询问"],
   byRule: ["You have a rule that asks about calls like this:", "你有一条规则要求询问此类调用："],
   byTool: ["No rule of yours allows it, and the tool asks by default.", "没有规则允许它，而该工具默认会询问。"],
@@ -207,6 +210,7 @@ function Facts({ approval }: { approval: ApprovalInfo }) {
   const besideSteps = new Set(steps.map(({ asks }) => asks?.text));
   const reasons = questions ? [] : risk.reasons.filter(({ text }) => !besideSteps.has(text));
   const { cwd, preview } = approval;
+  const server = useServerOf(approval.toolName);
   const showsFolder = !questions && !preview?.facts?.some(({ key }) => key === "preview.folder");
   return (
     <FactList
@@ -239,12 +243,38 @@ function Facts({ approval }: { approval: ApprovalInfo }) {
               </span>
             ) : null}{" "}
             · <TimeAgo at={approval.askedAt} />
+            {hookOf(caller) === undefined ? null : (
+              <>
+                {" · "}
+                <Link href={`/settings?hook=${encodeURIComponent(caller.agent ?? "")}`}>{w.hook}</Link>
+              </>
+            )}
           </>,
+        ],
+        [
+          w.server,
+          server !== undefined && (
+            <>
+              <VisibleText className="mono" text={server} />{" "}
+              <Link href={`/mcp/${encodeURIComponent(server)}`}>{w.definition}</Link>
+            </>
+          ),
         ],
         [w.folder, showsFolder && cwd !== undefined && <VisibleText text={cwd} />, "mono"],
       ]}
     />
   );
+}
+
+/** Calls of other agents come through a hook, in a session that begins with the name of the agent. */
+function hookOf({ agent, session }: ApprovalInfo["caller"]): string | undefined {
+  return agent !== undefined && session?.startsWith(`${agent}:`) ? agent : undefined;
+}
+
+/** The MCP server of a tool that is one. */
+function useServerOf(toolName: string): string | undefined {
+  const origin = useApi("tools", "get", toolName.includes("__") ? [toolName] : undefined).data?.origin;
+  return origin?.type === "mcp" ? origin.server : undefined;
 }
 
 const FOR_PEOPLE: ReadonlyMap<string, "byRule" | "byTool" | "unclear"> = new Map([

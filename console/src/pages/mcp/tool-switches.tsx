@@ -15,6 +15,15 @@ const words = defineWords({
   fresh: ["not used yet", "尚未使用"],
   use: (name: string) => [`Use ${name}`, `使用 ${name}`],
   open: ["Open", "打开"],
+  locks: {
+    same: ["as in haft.lock", "与 haft.lock 一致"],
+    differs: ["differs from haft.lock", "与 haft.lock 不同"],
+    missing: ["not in haft.lock", "不在 haft.lock 中"],
+  },
+  lockHint: [
+    "haft.lock of the folder has the definition that your team agreed to. To write it again: haft mcp lock",
+    "文件夹的 haft.lock 记录团队认可的定义。重新写入：haft mcp lock",
+  ],
 });
 
 /** The tools of a server with their switches. A changed definition is shown with its difference. */
@@ -43,6 +52,11 @@ export function ToolSwitches(props: { server: McpServerInfo; onAct: (request: Mc
               <AnnotationBadges annotations={tool.annotations ?? {}} isTrusted={server.trusted} />
               {tool.review === "new" ? <span className="muted small">{w.fresh}</span> : null}
               {tool.review === "changed" ? <span className="badge warn">{w.changed}</span> : null}
+              {tool.lock ? (
+                <span className={tool.lock === "same" ? "badge ok" : "badge warn"} title={w.lockHint}>
+                  {w.locks[tool.lock]}
+                </span>
+              ) : null}
               {tool.exposedName !== undefined && tool.isAvailable ? (
                 <Link className="small" href={`/tools/${encodeURIComponent(tool.exposedName)}`}>
                   {w.open}

@@ -13,6 +13,7 @@ import { VisibleText } from "../../parts/visible-text.tsx";
 import { signOut } from "../../sign-in.tsx";
 import { useAlertSetting } from "../approvals/use-alerts.ts";
 import { useTheme } from "../../theme.ts";
+import { Hooks } from "./hooks.tsx";
 import { Tokens } from "./tokens.tsx";
 
 const words = defineWords({
@@ -55,6 +56,7 @@ export default function SettingsView() {
     <PageFrame title={w.title} lead={w.lead}>
       <BrowserSettings />
       <ServerFacts />
+      <Hooks />
       {mayManage ? <Tokens /> : null}
     </PageFrame>
   );
