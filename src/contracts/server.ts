@@ -72,7 +72,7 @@ export const InstalledHook = named(
     /** When it was written. */
     at: z.string(),
     /** `changed`: the file has something else. `disabled`: the file turns all hooks off. */
-    state: z.enum(["installed", "changed", "missing", "disabled"]),
+    state: z.enum(["installed", "changed", "missing", "disabled", "unreadable"]),
     /** What the agent's protocol leaves open, also with a hook that works. */
     gap: z.string().optional(),
   }),

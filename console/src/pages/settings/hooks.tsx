@@ -26,6 +26,7 @@ const words = defineWords({
     changed: ["changed since Haft wrote it", "写入后被更改"],
     missing: ["not in the file any more", "已不在文件中"],
     disabled: ["the file turns all hooks off", "文件关闭了所有钩子"],
+    unreadable: ["the file cannot be read", "无法读取文件"],
   },
   scopes: { user: ["for all folders", "用于所有文件夹"], project: ["for one folder", "用于一个文件夹"] },
   file: ["File", "文件"],
