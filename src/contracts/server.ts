@@ -79,6 +79,7 @@ export const InstalledHook = named(
 );
 export type InstalledHook = z.infer<typeof InstalledHook>;
 
+/** What a hook did with a call that must be denied. */
 export const HookProof = named(
   "HookProof",
   z.strictObject({
