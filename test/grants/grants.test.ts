@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import type { Clock } from "../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../src/core/clock.ts";
 import type { Caller } from "../../src/core/call.ts";
 import { createTool } from "../../src/core/create-tool.ts";
 import { type ToolError, toolError } from "../../src/core/error.ts";
@@ -407,6 +407,15 @@ describe.each(["memory", "a store"])("a grant in %s", (where) => {
     expect(await haft.policy.grants.get(id)).toMatchObject({ used: 1 });
     expect(await call(2)).toMatchObject({ status: "pending", pending: { kind: "approval" } });
   });
+});
+
+test("a store whose clock is ahead refuses the charge of a grant that this process takes for open: the call asks, once", async () => {
+  const store = await openFile({ ...systemClock, now: () => systemClock.now() + 3_600_000 });
+  const { call, give, paid, haft } = openBank({ calls: store.calls, log: store.audit });
+  await give({ minutes: 30 });
+  expect(await call(1)).toMatchObject({ status: "pending" });
+  expect(await haft.approvals.list("pending")).toHaveLength(1);
+  expect(paid).toEqual([]);
 });
 
 test("the record of a call has its grant, and what becomes of a grant is in the log and an event", async () => {
