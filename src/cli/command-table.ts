@@ -127,7 +127,10 @@ export const COMMANDS: readonly CommandEntry[] = [
   single("record", "Record the calls of a command in a file", async () => {
     return (await import("./commands/record-and-replay.ts")).record;
   }),
-  single("replay", "Answer the calls of a command from a recording", async () => {
+  ...group("record", () => import("./commands/record-and-replay.ts"), {
+    export: "Write the calls of a recorded session to a file, for tests",
+  }),
+  single("replay", "Answer the calls of a command from a recording, or test a recorded session", async () => {
     return (await import("./commands/record-and-replay.ts")).replay;
   }),
   ...group("config", () => import("./commands/config.ts"), { show: "Show the settings, and where each comes from" }),

@@ -103,24 +103,26 @@ export const LintFinding = named(
 export type LintFinding = z.infer<typeof LintFinding>;
 
 const ruleTexts = z.array(Text).max(5000).optional();
+const rulesToAdd = z
+  .array(z.strictObject({ rule: Text, decision: Decision }))
+  .max(500)
+  .optional();
+const wholePolicy = z
+  .strictObject({
+    allow: ruleTexts,
+    ask: ruleTexts,
+    deny: ruleTexts,
+    defaultMode: CallMode.optional(),
+    defaultPermission: z.enum(["auto", "confirm"]).optional(),
+  })
+  .optional();
 export const SimulateRequest = named(
   "SimulateRequest",
   z.strictObject({
-    add: z
-      .array(z.strictObject({ rule: Text, decision: Decision }))
-      .max(500)
-      .optional(),
+    add: rulesToAdd,
     remove: z.array(Text).max(500).optional(),
     /** Instead of all active rules. `add` and `remove` apply to it. */
-    policy: z
-      .strictObject({
-        allow: ruleTexts,
-        ask: ruleTexts,
-        deny: ruleTexts,
-        defaultMode: CallMode.optional(),
-        defaultPermission: z.enum(["auto", "confirm"]).optional(),
-      })
-      .optional(),
+    policy: wholePolicy,
     tool: Name.optional(),
     session: Name.optional(),
     user: Name.optional(),
@@ -134,6 +136,71 @@ export const SimulateRequest = named(
   }),
 );
 export type SimulateRequest = z.infer<typeof SimulateRequest>;
+
+const UNJUDGED = ["no_digest", "no_tool", "secret", "too_long", "asynchronous", "failed"] as const;
+const fields = z.record(z.string(), z.unknown());
+
+/** Calls that are given, not recorded here. */
+export const JudgeRequest = named(
+  "JudgeRequest",
+  z.strictObject({
+    calls: z
+      .array(
+        z.strictObject({
+          tool: Text,
+          input: z.unknown(),
+          /** Nothing of the input is hidden or cut, so it is checked against the tool's schema. */
+          isWhole: z.boolean(),
+          /** What a record kept for a judge, as the audit log has it. Without it the call cannot be judged. */
+          digest: z
+            .strictObject({
+              input: fields,
+              without: z.record(z.string(), z.enum(["secret", "too_long"])).optional(),
+              signature: z
+                .strictObject({
+                  text: z.string(),
+                  changes: z.array(z.string()).optional(),
+                  reads: z.array(z.string()).optional(),
+                  urls: z.array(z.string()).optional(),
+                })
+                .optional(),
+              permission: z.enum(["auto", "confirm"]).nullable().optional(),
+              effects: fields.optional(),
+              folders: z.array(z.string()).optional(),
+              hasReadUntrusted: z.boolean().optional(),
+              mode: CallMode.optional(),
+              said: z
+                .strictObject({ decision: Decision, by: Verdict.shape.by, origin: z.string().optional() })
+                .optional(),
+              unjudged: z.enum(UNJUDGED).optional(),
+            })
+            .optional(),
+        }),
+      )
+      .max(500),
+    add: rulesToAdd,
+    remove: z.array(Text).max(500).optional(),
+    policy: wholePolicy,
+  }),
+);
+export type JudgeRequest = z.infer<typeof JudgeRequest>;
+
+export const JudgedCall = named(
+  "JudgedCall",
+  z.strictObject({
+    /** Of the active rules. */
+    before: Verdict.optional(),
+    /** Of the changed rules. */
+    after: Verdict.optional(),
+    /** Why it cannot be judged. */
+    unjudged: z.enum(UNJUDGED).optional(),
+    /** Why the tool's schema does not accept the input. */
+    invalid: z.string().optional(),
+    /** The hash of the tool's definition. */
+    definition: z.string().optional(),
+  }),
+);
+export type JudgedCall = z.infer<typeof JudgedCall>;
 
 /** Past calls with other decisions under the changed rules. */
 export const Simulation = named(
@@ -388,6 +455,12 @@ export const policy = {
     body: SimulateRequest,
     variant: { field: "answer", value: "events" },
     stream: eventStream(SimulationFrame),
+  }),
+  judge: endpoint("POST /api/policy/judge", {
+    summary: "What the active and the changed rules say about given calls; nothing runs and nothing is recorded",
+    scope: "read",
+    body: JudgeRequest,
+    output: page("JudgedCallPage", JudgedCall),
   }),
   proposals: endpoint("GET /api/policy/proposals", {
     summary: "Rules that would have saved questions, learned from the answers of people",

@@ -22,7 +22,7 @@
  */
 export { createFakeClock } from "./fake-clock.ts";
 export type { FakeClock } from "./fake-clock.ts";
-export { createTestHaft, recordEvents } from "./test-haft.ts";
+export { createTestHaft, recordEvents, replayFixture } from "./test-haft.ts";
 export type { RecordedEvents, TestHaft } from "./test-haft.ts";
 export { createScriptedLanguageModel, createScriptedModel, playScript, readResults } from "./scripted-model.ts";
 export type { LanguageScript, Script, ScriptedModel } from "./scripted-model.ts";

@@ -1,4 +1,12 @@
+import { readFile } from "node:fs/promises";
 import type { EventOf, ToolEvent, ToolEventType } from "../core/events.ts";
+import {
+  type FixtureReport,
+  judgeFixtureCall,
+  parseFixture,
+  replayCalls,
+  type ReplayMode,
+} from "../gate/permit/history/fixture.ts";
 import { createHaft, type Haft, type HaftOptions } from "../runtime.ts";
 import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 
@@ -60,4 +68,46 @@ export function recordEvents(haft: Haft): RecordedEvents {
     },
     stop,
   };
+}
+
+/** How a fixture is replayed. */
+export interface ReplayFixtureOptions {
+  /** What is done with the calls of a tool. Default: `history`, so nothing runs. */
+  tools?: Readonly<Record<string, ReplayMode>>;
+  /** Throws also for what cannot be checked. */
+  strict?: boolean;
+}
+
+/**
+ * Judges the calls of a session again, by the policy and the tools of a runtime, and runs those of the tools that you name. Throws
+ * with every difference: another verdict, an input that a tool does not accept any more, another result.
+ *
+ * @example
+ * await replayFixture(haft, "test/refund.json", { tools: { read: "run" } });
+ */
+export async function replayFixture(
+  haft: Haft,
+  file: string,
+  { tools = {}, strict = false }: ReplayFixtureOptions = {},
+): Promise<FixtureReport> {
+  const { rules, required } = haft.policy;
+  const fixture = parseFixture(await readFile(file, "utf8"), file);
+  const judged = {
+    before: rules,
+    after: rules,
+    cwd: haft.settings.folder,
+    toolOf: (name: string) => haft.tools.registry.get(name),
+    required,
+  };
+  const report = await replayCalls(fixture, {
+    modeOf: (tool) => (Object.hasOwn(tools, tool) ? (tools[tool] ?? "history") : "history"),
+    judge: (calls) => Promise.all(calls.map((call) => judgeFixtureCall(call, judged))),
+    run: ({ tool, input }) => haft.execute(tool, input, { caller: { session: `replay:${fixture.session}` } }),
+  });
+  const left = Object.entries(report.unchecked).map(([why, count]) => `- not checked: ${count}: ${why}`);
+  const isEmpty = report.judged === 0 && report.ran === 0;
+  const wrong = report.differences.map(({ callId, tool, what, text }) => `- ${what} of ${tool} (${callId}): ${text}`);
+  if (wrong.length > 0 || isEmpty || (strict && left.length > 0))
+    throw new Error([`The session in ${file} is not as it was:`, ...wrong, ...left].join("\n"));
+  return report;
 }

@@ -245,6 +245,19 @@ export function createPolicyApi(
         yield { type: "progress", ...value } as const;
       }
     },
+    async judge({ body: { calls, ...changes } }) {
+      const { judgeFixtureCall } = await import("../../gate/permit/history/fixture.ts");
+      const isChanged = Object.values(changes).some((each) => each !== undefined);
+      const after = isChanged ? changedRuleSet(ruleSet, changes) : ruleSet;
+      const toolOf = (name: string) => haft.tools.registry.get(name);
+      const options = { before: ruleSet, after, cwd, toolOf, required: haft.policy.required };
+      const items = [];
+      for (const call of calls) {
+        items.push(await judgeFixtureCall({ ...call, digest: call.digest as CallDigest | undefined }, options));
+        if (items.length % YIELD_EVERY === 0) await setImmediate();
+      }
+      return { items };
+    },
     async proposals({ query: { from } }) {
       return { items: await findProposals(from) };
     },

@@ -74,17 +74,17 @@ export async function* backtest(
   for await (const page of pages) {
     for (const call of page.calls.slice(0, maxCalls - taken)) {
       taken++;
-      const changed = judgeTwice(call, options);
-      if (typeof changed === "string") report.unjudged[changed] = (report.unjudged[changed] ?? 0) + 1;
+      const found = judgeTwice(call, options);
+      if (typeof found === "string") report.unjudged[found] = (report.unjudged[found] ?? 0) + 1;
       else report.judged++;
-      if (typeof changed === "object") {
-        const { before, after } = changed;
+      if (typeof found === "object" && found.before.decision !== found.after.decision) {
+        const { before, after } = found;
         report.newly[after.decision]++;
         const key = [call.toolName, before.decision, after.decision].join("\0");
         const count = counts.get(key);
         if (count) count.count++;
         else counts.set(key, { tool: call.toolName, before: before.decision, after: after.decision, count: 1 });
-        if (report.changed.length < maxChanged) report.changed.push(changed);
+        if (report.changed.length < maxChanged) report.changed.push({ call, ...found });
       }
       if (performance.now() < sliceEnd) continue;
       await setImmediate();
@@ -98,11 +98,11 @@ export async function* backtest(
   return report;
 }
 
-/** Undefined if both policies decide the same. */
-function judgeTwice(
-  call: RecordedCall,
+/** The verdicts of both policies, or why there is none. */
+export function judgeTwice(
+  call: Pick<RecordedCall, "toolName" | "digest">,
   { before, after, cwd, toolOf, required = (_tool, verdict) => verdict }: BacktestOptions,
-): ChangedCall | Unjudged | undefined {
+): Omit<ChangedCall, "call"> | Unjudged {
   const { digest, toolName } = call;
   const tool = toolOf(toolName);
   if (!tool) return "no_tool";
@@ -110,8 +110,9 @@ function judgeTwice(
   if (unjudged !== undefined || !digest) return unjudged ?? "no_digest";
   try {
     const recorded = { tool, digest, cwd, answers: answersFor(tool, digest) };
-    const [was, is] = [before, after].map((rules) => required(tool, judgeDigest(rules, recorded)));
-    return !was || !is || was.decision === is.decision ? undefined : { call, tool, before: was, after: is };
+    const judge = (rules: RuleSet): Verdict => required(tool, judgeDigest(rules, recorded));
+    const was = judge(before);
+    return { tool, before: was, after: before === after ? was : judge(after) };
   } catch (error) {
     // The tool has changed: it needs a promise now, or fails on what was recorded.
     return isAnswerPending(error) ? "asynchronous" : "failed";
