@@ -27,5 +27,6 @@ export async function run({ report }) {
   const backtest = await runChild("time-backtest.mjs", [judgedCalls]);
   const title = `backtest of a policy (${judgedCalls} calls)`;
   report({ case: `${title}, wall`, value: backtest.seconds, unit: "s", atMost: 30 });
+  report({ case: `${title}, CPU`, value: backtest.cpuSeconds, unit: "s" });
   report({ case: `${title}, event loop blocked, longest`, value: backtest.loopMaxMs, unit: "ms", atMost: 100 });
 }

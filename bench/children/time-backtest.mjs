@@ -44,13 +44,16 @@ const policy = createPolicyApi(haft, {
 const loop = monitorEventLoopDelay({ resolution: 5 });
 loop.enable();
 const begun = performance.now();
+const cpu = process.cpuUsage();
 const add = ["Edit(src/**)", "Bash(npm test *)", "Bash(kubectl -n staging logs *)", "issue_refund(amount<=60)"];
 const body = { add: add.map((rule) => ({ rule, decision: "allow" })), calls };
 const report = await policy.simulate({ body });
 const seconds = (performance.now() - begun) / 1000;
+const used = process.cpuUsage(cpu);
+const cpuSeconds = (used.user + used.system) / 1e6;
 loop.disable();
 const { judged, skipped, newly } = report;
-process.stdout.write(JSON.stringify({ seconds, loopMaxMs: loop.max / 1e6, judged, skipped, newly }));
+process.stdout.write(JSON.stringify({ seconds, cpuSeconds, loopMaxMs: loop.max / 1e6, judged, skipped, newly }));
 await haft.shutdown();
 await workspace.close();
 await store.close();

@@ -1,3 +1,4 @@
+import type { AgentCalls } from "../capabilities/agent-calls.ts";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { capabilityHandlers, type HaftHost } from "../capabilities/open-host.ts";
@@ -30,7 +31,7 @@ const RETRY_MS = 500;
 export type ApiHost = {
   readonly haft: Haft;
   readonly store?: Pick<Store, "audit"> & Partial<Pick<Store, "database" | "retention">>;
-} & Partial<Pick<HaftHost, "config" | "configStatus" | "refreshConfig" | "undo" | "stateFolder">>;
+} & Partial<Pick<HaftHost, "config" | "configStatus" | "refreshConfig" | "undo" | "stateFolder" | "workspace">>;
 
 export type Resource = keyof Contracts;
 
@@ -225,11 +226,12 @@ export class HostApi {
   }
 
   #hostLoaders(): HandlerLoaders {
-    const { haft, store, config, configStatus, refreshConfig, undo, stateFolder } = this.#host;
+    const { haft, store, config, configStatus, refreshConfig, undo, stateFolder, workspace } = this.#host;
     const loaders: { -readonly [R in Resource]?: HandlerLoaders[R] } = {};
     const { database, retention } = store ?? {};
     if (store) {
       const { audit } = store;
+      let agentCalls: AgentCalls | undefined;
       loaders.audit = async () =>
         (await import("./handlers/audit.ts")).createAuditApi(audit, (name) => haft.tools.registry.get(name));
       loaders.policy = async () => {
@@ -245,6 +247,13 @@ export class HostApi {
           pastCalls,
           ruleHits: ruleHitsOf(audit),
           answeredCalls: answeredCallsOf(audit),
+          mapCall:
+            workspace &&
+            (async (agent, call) => {
+              const { AgentCalls } = await import("../capabilities/agent-calls.ts");
+              agentCalls ??= new AgentCalls({ haft, workspace, audit, user: "" });
+              return agentCalls.toolsFor(agent, call);
+            }),
           lineOf: config && ruleLinesOf(config),
           savedLines:
             file === undefined

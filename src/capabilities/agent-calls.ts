@@ -8,7 +8,7 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 import { BoundedMap } from "../core/bounded-map.ts";
 import type { Call, Caller, CallOptions, Verdict } from "../core/call.ts";
 import { text } from "../core/content.ts";
-import { createTool, delegatedTool } from "../core/create-tool.ts";
+import { createTool, delegatedTool, validatedInput } from "../core/create-tool.ts";
 import { errorMessage, toFailure, toolError } from "../core/error.ts";
 import { callOf, runtimeGateOf } from "../core/gate.ts";
 import { canonicalJson } from "../core/json.ts";
@@ -306,6 +306,21 @@ export class AgentCalls {
     } catch (error) {
       return denyAnswer(agent, sentence(errorMessage(error)), body);
     }
+  }
+
+  /** The tools that judge a call: ours, and one that takes any input if ours does not know all of it. Nothing is recorded. */
+  async toolsFor(agent: AgentName, call: AgentCall): Promise<{ tool: AnyTool; input: Record<string, unknown> }[]> {
+    const { tool: found, input, hasUnknown } = this.#map(call, agent);
+    const tool = typeof found === "string" ? this.#options.haft.tools.registry.get(found) : found;
+    const isValid =
+      tool !== undefined &&
+      (await validatedInput(tool, input).then(
+        () => true,
+        () => false,
+      ));
+    const known = tool && isValid ? [{ tool, input }] : [];
+    if (known.length > 0 && !hasUnknown) return known;
+    return [...known, { tool: this.#unread(call.name, tool?.name ?? ""), input: { ...call.input } }];
   }
 
   /** The agents may still run what was not reported: nobody will hear of it. */

@@ -151,7 +151,11 @@ export const JudgeRequest = named(
           input: z.unknown(),
           /** Nothing of the input is hidden or cut, so it is checked against the tool's schema. */
           isWhole: z.boolean(),
-          /** What a record kept for a judge, as the audit log has it. Without it the call cannot be judged. */
+          /** The agent that made it, with its own names of the tool and the parameters. `other`: names of any program. */
+          agent: z.enum(["claude", "codex", "other"]).optional(),
+          /** Where the agent worked; relative: to the workspace. */
+          cwd: z.string().max(4096).optional(),
+          /** What a record kept for a judge, as the audit log has it. Without it only calls of an agent can be judged. */
           digest: z
             .strictObject({
               input: fields,
@@ -159,14 +163,14 @@ export const JudgeRequest = named(
               signature: z
                 .strictObject({
                   text: z.string(),
-                  changes: z.array(z.string()).optional(),
-                  reads: z.array(z.string()).optional(),
-                  urls: z.array(z.string()).optional(),
+                  changes: z.array(z.string()).readonly().optional(),
+                  reads: z.array(z.string()).readonly().optional(),
+                  urls: z.array(z.string()).readonly().optional(),
                 })
                 .optional(),
               permission: z.enum(["auto", "confirm"]).nullable().optional(),
               effects: fields.optional(),
-              folders: z.array(z.string()).optional(),
+              folders: z.array(z.string()).readonly().optional(),
               hasReadUntrusted: z.boolean().optional(),
               mode: CallMode.optional(),
               said: z
@@ -185,8 +189,8 @@ export const JudgeRequest = named(
 );
 export type JudgeRequest = z.infer<typeof JudgeRequest>;
 
-export const JudgedCall = named(
-  "JudgedCall",
+export const GivenVerdict = named(
+  "GivenVerdict",
   z.strictObject({
     /** Of the active rules. */
     before: Verdict.optional(),
@@ -198,9 +202,12 @@ export const JudgedCall = named(
     invalid: z.string().optional(),
     /** The hash of the tool's definition. */
     definition: z.string().optional(),
+    /** What judged a call of an agent, and what the call is about: masked. */
+    toolName: z.string().optional(),
+    subject: CallSubject.optional(),
   }),
 );
-export type JudgedCall = z.infer<typeof JudgedCall>;
+export type GivenVerdict = z.infer<typeof GivenVerdict>;
 
 /** Past calls with other decisions under the changed rules. */
 export const Simulation = named(
@@ -460,7 +467,7 @@ export const policy = {
     summary: "What the active and the changed rules say about given calls; nothing runs and nothing is recorded",
     scope: "read",
     body: JudgeRequest,
-    output: page("JudgedCallPage", JudgedCall),
+    output: page("GivenVerdictPage", GivenVerdict),
   }),
   proposals: endpoint("GET /api/policy/proposals", {
     summary: "Rules that would have saved questions, learned from the answers of people",

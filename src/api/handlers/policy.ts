@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { validatedInput } from "../../core/create-tool.ts";
 import { errorMessage } from "../../core/error.ts";
@@ -13,6 +14,8 @@ import type { GrantInfo, grants as grantsContract } from "../../contracts/grants
 import type {
   ExplainRequest,
   Explanation,
+  GivenVerdict,
+  JudgeRequest,
   policy,
   NewRuleRequest,
   RuleEffect,
@@ -21,6 +24,7 @@ import type {
   Simulation,
 } from "../../contracts/policy.ts";
 import { canonicalJson } from "../../core/json.ts";
+import { hideSecretsIn } from "../../core/secrets/mask-secrets.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { AuditEntry, AuditFact, AuditLog, AuditQuery } from "../../gate/audit-log.ts";
 import { backtest, type RecordedPage } from "../../gate/permit/history/backtest.ts";
@@ -35,6 +39,8 @@ import { previewRule } from "../../gate/permit/rules/try-rules.ts";
 import { explainVisibility } from "../../gate/permit/visible-tools.ts";
 import { summarizeCall } from "../../gate/summarize-call.ts";
 import { withAnswers } from "../../gate/tool-answers.ts";
+import { stricter } from "../../gate/permit/verdict.ts";
+import type { AgentCall, AgentName } from "../../models/hook-protocols.ts";
 import type { Haft } from "../../runtime.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { STORED_RULES } from "../../store/stored-rules.ts";
@@ -60,6 +66,8 @@ export interface PolicyApiOptions {
   ruleHits: RuleHits;
   /** Calls that asked, with the answers of people, newest first; and the proposals that nobody wants to see. */
   answeredCalls(since: number): Promise<{ calls: AnsweredCall[]; never: ReadonlySet<string> }>;
+  /** The tools that judge a call of an agent, and the input for each: as for its hook. */
+  mapCall?(agent: AgentName, call: AgentCall): Promise<{ tool: AnyTool; input: Record<string, unknown> }[]>;
   /** The lines of rules in their files, as they were read. */
   lineOf?(rule: Rule): number | undefined;
   /** The lines of saved rules, as their file is now. */
@@ -81,7 +89,7 @@ const EFFECT_CALLS = 2000;
 const MAX_SAMPLES = 20;
 
 interface JudgedCall {
-  call: PastCall;
+  call: Pick<PastCall, "toolName">;
   tool: AnyTool;
   input: unknown;
   cwd: string;
@@ -90,7 +98,17 @@ interface JudgedCall {
 /** The rules of a runtime. */
 export function createPolicyApi(
   haft: Haft,
-  { record, pastCalls, ruleHits, answeredCalls, lineOf, savedLines, file, untrustedRules = () => [] }: PolicyApiOptions,
+  {
+    record,
+    pastCalls,
+    ruleHits,
+    answeredCalls,
+    mapCall,
+    lineOf,
+    savedLines,
+    file,
+    untrustedRules = () => [],
+  }: PolicyApiOptions,
 ): Omit<Handlers<typeof policy>, "shadow" | "startShadow" | "stopShadow" | "promote" | "rollback"> {
   const cwd = haft.settings.folder;
   const ruleSet = haft.policy.rules;
@@ -105,6 +123,33 @@ export function createPolicyApi(
   const judge = async (rules: RuleSet, { tool, input }: JudgedCall): Promise<Verdict> => {
     const verdict = await withAnswers((answers) => rules.judge({ tool, input, cwd, answers }));
     return haft.policy.required(tool, verdict);
+  };
+
+  /** A call of another program, as its hook would be judged. Of several readings the strictest verdict counts. */
+  const judgeForeign = async (call: JudgeRequest["calls"][number], after: RuleSet): Promise<GivenVerdict> => {
+    const { tool: name, input } = call;
+    if (!isObject(input)) return { unjudged: "failed" };
+    try {
+      const own = call.agent === "other" ? haft.tools.registry.get(name) : undefined;
+      const folder = call.cwd === undefined ? undefined : resolve(cwd, call.cwd);
+      const agent = call.agent === "codex" ? "codex" : "claude";
+      const readings = own ? [{ tool: own, input }] : ((await mapCall?.(agent, { name, input, cwd: folder })) ?? []);
+      const judgeBy = async (rules: RuleSet): Promise<Verdict | undefined> => {
+        let strictest: Verdict | undefined;
+        for (const one of readings) {
+          const verdict = await judge(rules, { ...one, call: { toolName: name }, cwd });
+          strictest = strictest ? stricter(strictest, verdict) : verdict;
+        }
+        return strictest;
+      };
+      const [first] = readings;
+      if (!first) return { unjudged: "no_tool" };
+      const was = await judgeBy(ruleSet);
+      const { subject } = summarizeCall(first.tool, hideSecretsIn(first.input));
+      return { before: was, after: after === ruleSet ? was : await judgeBy(after), toolName: first.tool.name, subject };
+    } catch {
+      return { unjudged: "failed" };
+    }
   };
 
   const isSaved = (origin: string): boolean => origin === "local" || origin === STORED_RULES || origin === file;
@@ -253,7 +298,11 @@ export function createPolicyApi(
       const options = { before: ruleSet, after, cwd, toolOf, required: haft.policy.required };
       const items = [];
       for (const call of calls) {
-        items.push(await judgeFixtureCall({ ...call, digest: call.digest as CallDigest | undefined }, options));
+        items.push(
+          call.agent === undefined
+            ? await judgeFixtureCall({ ...call, digest: call.digest as CallDigest | undefined }, options)
+            : await judgeForeign(call, after),
+        );
         if (items.length % YIELD_EVERY === 0) await setImmediate();
       }
       return { items };

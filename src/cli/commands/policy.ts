@@ -1,6 +1,7 @@
 import type { PermissionTest } from "../../config/config-schema.ts";
 import type { ApiClient } from "../../contracts/index.ts";
 import type { PolicyProposal, SimulateRequest, Simulation } from "../../contracts/policy.ts";
+import type { JudgedHistory } from "../history-import.ts";
 import { UsageError } from "../arguments.ts";
 import { readCallInput } from "../call-input.ts";
 import { defineCommand, MODE_OPTION } from "../command.ts";
@@ -102,6 +103,13 @@ const test = defineCommand({
   },
 });
 
+const HISTORY_OPTION = {
+  type: "text",
+  value: "PATH",
+  about: "Calls of other programs: transcripts of Claude Code or Codex, OpenTelemetry spans",
+  completes: "file",
+} as const;
+
 const suggest = defineCommand({
   examples: [
     ["haft policy suggest", "rules that would have saved questions, and what they leave open"],
@@ -112,10 +120,11 @@ const suggest = defineCommand({
     since: { type: "moment", value: "WHEN", about: "2h (ago), or a date; default: 30d" },
     accept: { type: "text", value: "ID", about: "Save the rules of this proposal" },
     never: { type: "text", value: "ID", about: "Do not propose this again" },
+    history: HISTORY_OPTION,
   },
   notes: ["Learns only from answers of people, before a session has read text of others."],
   uses: ["policy"],
-  async run({ connect, output, options: { since, accept, never } }) {
+  async run({ connect, terminal, output, interrupted, options: { since, accept, never, history } }) {
     if (accept !== undefined && never !== undefined) throw new UsageError("Give --accept or --never, not both.");
     const client = await connect({ connectsMcp: true });
     const id = accept ?? never;
@@ -125,20 +134,40 @@ const suggest = defineCommand({
       const done = answer === "accept" ? "saved" : "not proposed again";
       return output.data(answered, ({ rules }) => rules.map((rule) => `${done}: ${safeLine(rule)}`));
     }
-    const page = await client.policy.proposals({ from: since });
+    let page: { items: RankedProposal[] } = await client.policy.proposals({ from: since });
+    if (history !== undefined) {
+      const { readHistory, judgeHistory } = await import("../history-import.ts");
+      const read = await readHistory(history, terminal.cwd, interrupted);
+      const ranked: RankedProposal[] = [];
+      for (const item of page.items) {
+        const add = item.rules.map((rule) => ({ rule, decision: "allow" as const }));
+        const { newly } = await judgeHistory(client, read, { request: { add }, changes: 0, signal: interrupted });
+        ranked.push({ ...item, imported: newly.allow });
+      }
+      if (interrupted.aborted) return EXIT.interrupted;
+      page = { items: ranked.toSorted((one, other) => rankOf(other) - rankOf(one)) };
+    }
     output.list(page, (items) => items.flatMap((item) => [...showProposal(item, output), ""]));
     if (page.items.length === 0) output.info("There is nothing to propose: no question was answered yes often enough.");
   },
 });
 
-function showProposal(proposal: PolicyProposal, { paint }: Output): string[] {
-  const { id, rules, saved, sessions, unanswered, neighbours, examples, risk } = proposal;
+/** `imported`: how many calls of `--history` would no longer ask. Nobody has answered yes to them. */
+type RankedProposal = PolicyProposal & { imported?: number };
+
+function rankOf({ saved, imported = 0 }: RankedProposal): number {
+  return saved + imported;
+}
+
+function showProposal(proposal: RankedProposal, { paint }: Output): string[] {
+  const { id, rules, saved, sessions, unanswered, neighbours, examples, risk, imported } = proposal;
   return [
     `${paint("bold", id)}  saves ${countOf(saved, "question")} in ${countOf(sessions, "session")}`,
     ...rules.map((rule) => `  allow  ${safeLine(rule)}`),
     ...(unanswered > 0
       ? [paint("yellow", `  would also allow ${countOf(unanswered, "recorded call")} without a yes`)]
       : []),
+    ...(imported === undefined ? [] : [`  ${countOf(imported, "imported call")} would no longer ask`]),
     `  ${risk} None of ${countOf(neighbours, "made-up call")} beside it is allowed.`,
     ...examples.map((example) => paint("dim", `  such as ${safeLine(example)}`)),
   ];
@@ -159,8 +188,12 @@ const backtest = defineCommand({
     ["haft policy backtest new-policy.yml --since 30d", "the recorded calls under another policy file"],
     ["haft policy backtest new-policy.yml --fail-on newly-allowed", "in CI: exits with 1 if it allows more"],
     ["haft policy backtest new-policy.yml --sarif > haft.sarif", "the changed verdicts as SARIF 2.1.0"],
+    [
+      "haft policy backtest --history ~/.claude/projects",
+      "what the active policy would ask about calls of Claude Code",
+    ],
   ],
-  operands: [{ name: "FILE|RULE", completes: "file" }],
+  operands: [{ name: "FILE|RULE", completes: "file", isOptional: true }],
   options: {
     as: { type: "text", value: "WORD", about: "What a RULE does; default: allow", oneOf: ["allow", "ask", "deny"] },
     remove: { type: "flag", about: "As if the active RULE were gone" },
@@ -177,6 +210,7 @@ const backtest = defineCommand({
       about: `Exit with 1 on one of: ${Object.keys(CHANGES).join(", ")}, unjudged`,
     },
     sarif: { type: "flag", about: "Print SARIF 2.1.0" },
+    history: HISTORY_OPTION,
   },
   notes: [
     "Nothing runs and nothing changes. Calls whose values the record did not keep whole are counted, not guessed.",
@@ -185,22 +219,41 @@ const backtest = defineCommand({
   uses: ["policy"],
   async run({ connect, terminal, output, interrupted, operands: [given = ""], options }) {
     const { as: decision = "allow", remove, add, tool, session, user, since, until, changes = 1000, sarif } = options;
+    const { history } = options;
+    if (given === "" && history === undefined) throw new UsageError("Give a FILE or a RULE, or --history PATH.");
+    if (history !== undefined && [tool, session, user, since, until].some((each) => each !== undefined))
+      throw new UsageError(
+        "--tool, --session, --user, --since and --until choose calls of the record, not of --history.",
+      );
     const failOn = options["fail-on"];
     const known = [...Object.keys(CHANGES), "unjudged"];
     const unknown = failOn.find((word) => !known.includes(word));
     if (unknown !== undefined) throw new UsageError(`--fail-on takes ${known.join(", ")}. It is "${unknown}".`);
-    const file = await readPolicyFile(given, terminal.cwd);
+    const file = given === "" ? undefined : await readPolicyFile(given, terminal.cwd);
     if (file && remove) throw new UsageError("--remove takes a RULE, not a file.");
     if (!file && add) throw new UsageError("A RULE is always added. --add is for a file.");
     const request: SimulateRequest = { tool, session, user, from: since, to: until, changes };
-    if (!file && remove) request.remove = [given];
+    if (given === "") request.add = [];
+    else if (!file && remove) request.remove = [given];
     else if (!file) request.add = [{ rule: given, decision }];
     else if (add) request.add = file.rules;
     else request.policy = file.policy;
     const client = await connect({ connectsMcp: true });
     let found: Simulation | undefined;
-    for await (const frame of client.policy.simulateStream(request, { signal: interrupted }))
-      if (frame.type === "result") found = frame.simulation;
+    if (history === undefined) {
+      for await (const frame of client.policy.simulateStream(request, { signal: interrupted }))
+        if (frame.type === "result") found = frame.simulation;
+    } else {
+      const { readHistory, judgeHistory } = await import("../history-import.ts");
+      const read = await readHistory(history, terminal.cwd, interrupted);
+      const { add: rules, remove: gone, policy } = request;
+      const judged = await judgeHistory(client, read, {
+        request: { add: rules, remove: gone, policy },
+        ...{ changes, signal: interrupted },
+      });
+      if (!interrupted.aborted) found = judged;
+      if (output.format === "text" && !sarif) output.lines(showHistory(judged));
+    }
     if (!found) return EXIT.interrupted;
     const { newly, changed, skipped } = found;
     if (sarif) {
@@ -219,6 +272,16 @@ const backtest = defineCommand({
     return failOn.some((word) => (counts[word] ?? 0) > 0) ? EXIT.failed : EXIT.done;
   },
 });
+
+function showHistory({ files, calls, unreadable, isCut, before, after }: JudgedHistory): string[] {
+  const counts = ({ allow, ask, deny }: JudgedHistory["before"]): string =>
+    `${allow} run, ${ask} ask, ${deny} are denied`;
+  return [
+    `${countOf(calls, "call")} in ${countOf(files, "file")}${isCut ? ", and more that were not read" : ""}. Nothing of them ran here.`,
+    ...(unreadable > 0 ? [`${countOf(unreadable, "line or call", "lines or calls")} cannot be read.`] : []),
+    `By the active rules: ${counts(before)}. By the changed ones: ${counts(after)}.`,
+  ];
+}
 
 const SARIF_LEVELS = { allow: "error", ask: "note", deny: "warning" } as const;
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { countOf } from "../../core/results/count-of.ts";
-import type { CallDigest } from "../../gate/permit/history/call-digest.ts";
+import type { JudgeRequest } from "../../contracts/policy.ts";
 import type { Fixture, FixtureCall, FixtureReport, ReplayMode } from "../../gate/permit/history/fixture.ts";
 import type { ReplayReport } from "../../gate/record-and-replay.ts";
 import { UsageError } from "../arguments.ts";
@@ -221,12 +221,10 @@ async function replaySession(
   const client = await connect({ connectsMcp: [...used].some((name) => name.startsWith("mcp__")) });
   const modeOf = (tool: string): ReplayMode =>
     run.includes(tool) ? "run" : error.includes(tool) ? "error" : "history";
-  const given = ({ tool, input, isWhole, digest }: FixtureCall) => ({
-    tool,
-    input,
-    isWhole,
-    digest: digest as CallDigest & { effects?: Record<string, unknown> },
-  });
+  // The API takes effects by any name, and says what it does not take.
+  const given = ({ tool, input, isWhole, digest }: FixtureCall): JudgeRequest["calls"][number] => {
+    return { tool, input, isWhole, digest: digest as JudgeRequest["calls"][number]["digest"] };
+  };
   const report = await replayCalls(fixture, {
     modeOf,
     judge: async (calls) => (await client.policy.judge({ calls: calls.map(given), policy: read?.policy })).items,

@@ -16,17 +16,30 @@ interface ShellEnvironmentOptions {
 export function shellEnvironment(options: ShellEnvironmentOptions): Record<string, string> {
   const { host, overlay, passOn = [], terminal = false } = options;
   const environment = new Map<string, string>();
-  for (const [name, value] of Object.entries(host)) {
-    if (value === undefined) continue;
+  // Reading a variable of the process takes a system call: most are not wanted.
+  for (const name of Object.keys(host)) {
     const named = passOn.includes(name);
-    // A proxy address, for example, may contain a password.
-    if (named || (isInherited(name) && !maskSecret(name, value).masked)) environment.set(name, value);
+    if (!named && !isInherited(name)) continue;
+    const value = host[name];
+    if (value !== undefined && (named || !isSecret(name, value))) environment.set(name, value);
   }
   for (const [name, value] of NON_INTERACTIVE) environment.set(name, value);
   environment.set("TERM", terminal ? "xterm-256color" : "dumb");
   if (!["LC_ALL", "LC_CTYPE", "LANG"].some((name) => environment.has(name))) environment.set("LC_ALL", "C.UTF-8");
   for (const [name, value] of overlay?.entries() ?? []) environment.set(name, value);
   return Object.fromEntries(environment);
+}
+
+/** Of the last value of each name: every verdict about a command asks. Only names that are inherited come here. */
+const secrets = new Map<string, { value: string; isSecret: boolean }>();
+
+/** A proxy address, for example, may contain a password. */
+function isSecret(name: string, value: string): boolean {
+  const known = secrets.get(name);
+  if (known?.value === value) return known.isSecret;
+  const found = { value, isSecret: maskSecret(name, value).masked };
+  secrets.set(name, found);
+  return found.isSecret;
 }
 
 /** Host variables that ordinary programs need, that are not secret and that choose no program to run. */

@@ -158,6 +158,7 @@ function isAbout(tool: AnyTool, [first = "", ...rest]: readonly string[] = [], n
 export function answersFor(tool: AnyTool, { input, signature, permission, without }: CallDigest): ToolAnswers {
   const answers: ToolAnswers = {};
   if (without && permission !== undefined) answers.permission = { value: permission ?? undefined };
+  else askOnce(answers, tool, input);
   if (without && signature) answers.signature = { value: signature, failed: false };
   if (!tool.signature) return answers;
   try {
@@ -167,6 +168,15 @@ export function answersFor(tool: AnyTool, { input, signature, permission, withou
     answers.signature = { value: undefined, failed: true };
   }
   return answers;
+}
+
+/** The tool is asked when a policy needs it, and once: its answer is the same for all policies. */
+function askOnce(answers: ToolAnswers, tool: AnyTool, input: unknown): void {
+  let permission: ToolAnswers["permission"];
+  Object.defineProperty(answers, "permission", {
+    get: () => (permission ??= { value: readPermission(tool, input) }),
+    enumerable: true,
+  });
 }
 
 /** The verdict of the gate's judge on a recorded call. What hooks, labels and the host said at that time still counts. */

@@ -8,7 +8,7 @@ import { openWorkspace } from "../../../workspace.ts";
 import { RuleSet } from "../rules/rule-set.ts";
 import type { CallDigest } from "./call-digest.ts";
 import { digestOf, judgeDigest } from "./call-digest.ts";
-import { rolesOf } from "../provenance/roles.ts";
+import { type RoleCorrections, rolesOf } from "../provenance/roles.ts";
 import { type AnsweredCall, ATTACKS, suggestPolicy } from "./suggest.ts";
 
 function openTools(more: readonly AnyTool[] = []) {
@@ -35,15 +35,23 @@ function openTools(more: readonly AnyTool[] = []) {
   return { folder, toolOf, rules, digest, decide };
 }
 
-// Support sends texts with tools of kind execute that do not say that these are only written: nobody is spared those questions.
+/** What a person may add to the configuration: which texts of these tools are only written. */
+const TEXTS: Readonly<Record<string, RoleCorrections>> = {
+  send_email: { arguments: { subject: "content", body: "content" } },
+  issue_refund: { arguments: { reason: "content" } },
+};
+
+// Support sends texts with tools of kind execute that do not say that these are only written: nobody is spared those questions
+// until the configuration says it.
 test.each([
-  ["developer", 0.8],
-  ["support", 0.5],
-  ["analyst", 0.8],
-  ["operator", 0.8],
+  ["developer", 0.8, {}],
+  ["support", 0.5, {}],
+  ["support", 0.8, TEXTS],
+  ["analyst", 0.8, {}],
+  ["operator", 0.8, {}],
 ] as const)(
-  "what is learned from the first half of the work of the %s saves the questions of the second half, and allows nothing else",
-  async (name, least) => {
+  "what is learned from the first half of the work of the %s saves the questions of the second half, and allows nothing else (%d)",
+  async (name, least, corrections) => {
     const { folder, toolOf, rules, digest, decide } = openTools();
     for (const seed of [3]) {
       const work = workOf(name, { calls: 5000, seed });
@@ -54,13 +62,18 @@ test.each([
         ...{ callId: id, toolName: tool, at, session, user, answer },
         digest: digest(tool, input, isTainted),
       }));
-      const proposals = await suggestPolicy(calls, { rules, cwd: folder, toolOf });
+      const corrected = new Map<string, RoleCorrections>(Object.entries(corrections));
+      const proposals = await suggestPolicy(calls, {
+        ...{ rules, cwd: folder, toolOf },
+        rolesOf: (tool) => rolesOf(tool, [corrected.get(tool.name) ?? {}]),
+      });
       const accepted = new RuleSet([{ origin: "accepted", allow: proposals.flatMap((each) => each.rules) }]);
       const allowed = rest.filter(({ tool, input }) => decide(accepted, tool, input) === "allow");
       const yes = rest.filter(({ answer }) => answer === "yes");
       const share = allowed.filter(({ answer }) => answer === "yes").length / yes.length;
       expect(allowed.filter(({ answer }) => answer === "no")).toEqual([]);
       for (const [tool, input] of ATTACKS) expect([input, decide(accepted, tool, input)]).not.toEqual([input, "allow"]);
+      if (process.env["SHOW"]) console.log(name, share, proposals.length, accepted.rules().length);
       expect(share).toBeGreaterThanOrEqual(least);
     }
   },
