@@ -1,7 +1,7 @@
 import type { PermissionTest } from "../../config/config-schema.ts";
 import type { ApiClient } from "../../contracts/index.ts";
 import type { PolicyProposal, SimulateRequest, Simulation } from "../../contracts/policy.ts";
-import type { JudgedHistory } from "../history-import.ts";
+import type { JudgedHistory } from "./history-import.ts";
 import { UsageError } from "../arguments.ts";
 import { readCallInput } from "../call-input.ts";
 import { defineCommand, MODE_OPTION } from "../command.ts";
@@ -136,7 +136,7 @@ const suggest = defineCommand({
     }
     let page: { items: RankedProposal[] } = await client.policy.proposals({ from: since });
     if (history !== undefined) {
-      const { readHistory, judgeHistory } = await import("../history-import.ts");
+      const { readHistory, judgeHistory } = await import("./history-import.ts");
       const read = await readHistory(history, terminal.cwd, interrupted);
       const ranked: RankedProposal[] = [];
       for (const item of page.items) {
@@ -244,7 +244,7 @@ const backtest = defineCommand({
       for await (const frame of client.policy.simulateStream(request, { signal: interrupted }))
         if (frame.type === "result") found = frame.simulation;
     } else {
-      const { readHistory, judgeHistory } = await import("../history-import.ts");
+      const { readHistory, judgeHistory } = await import("./history-import.ts");
       const read = await readHistory(history, terminal.cwd, interrupted);
       const { add: rules, remove: gone, policy } = request;
       const judged = await judgeHistory(client, read, {

@@ -3,10 +3,10 @@ import { createReadStream } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { StringDecoder } from "node:string_decoder";
-import type { ApiClient } from "../contracts/index.ts";
-import type { JudgeRequest, SimulateRequest, Simulation } from "../contracts/policy.ts";
-import type { TranscriptCall } from "../models/transcripts.ts";
-import { UsageError } from "./arguments.ts";
+import type { ApiClient } from "../../contracts/index.ts";
+import type { JudgeRequest, SimulateRequest, Simulation } from "../../contracts/policy.ts";
+import type { TranscriptCall } from "../../models/transcripts.ts";
+import { UsageError } from "../arguments.ts";
 
 const MAX_FILES = 5000;
 const MAX_CALLS = 1_000_000;
@@ -25,7 +25,7 @@ export interface ImportedHistory {
 
 /** A file, or a folder with files: transcripts of Claude Code and Codex, and OTLP as JSON. */
 export async function readHistory(given: string, cwd: string, signal: AbortSignal): Promise<ImportedHistory> {
-  const { TranscriptReader } = await import("../models/transcripts.ts");
+  const { TranscriptReader } = await import("../../models/transcripts.ts");
   const path = resolve(cwd, given);
   const files: string[] = [];
   await findFiles(path, files).catch((error: NodeJS.ErrnoException) => {
