@@ -137,8 +137,8 @@ export async function judgeHistory(
   const counts = new Map<string, Simulation["tools"][number]>();
   for (let from = 0; from < calls.length && !signal.aborted; from += PAGE) {
     const page = calls.slice(from, from + PAGE);
-    const given = page.map(({ agent = "other", tool, input, cwd }): JudgeRequest["calls"][number] => {
-      return { agent, tool: tool.slice(0, 1000), input, cwd, isWhole: true };
+    const given = page.map(({ agent, tool, input, cwd }): JudgeRequest["calls"][number] => {
+      return { agent: agent ?? "other", tool: tool.slice(0, 1000), input, cwd, isWhole: true };
     });
     const { items } = await client.policy.judge({ ...request, calls: given });
     for (const [at, { before, after, unjudged = "failed", toolName = "", subject }] of items.entries()) {
