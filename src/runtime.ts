@@ -55,7 +55,6 @@ import { lintToolPolicy } from "./gate/permit/lint-tool-policy.ts";
 import { createPolicyView } from "./gate/permit/policy-view.ts";
 import { readRules, type RuleSet } from "./gate/permit/rules/rule-set.ts";
 import { refuseMisreadRules } from "./gate/permit/rules/rule.ts";
-import { suggestSufficientRules } from "./gate/permit/rules/suggest-rules.ts";
 import { type AnyLayer, isForCaller, isVisible, searchableTools, visible } from "./gate/permit/visible-tools.ts";
 import type { SavedFor } from "./gate/permit/describe-grant.ts";
 import { Grants } from "./gate/permit/grants.ts";
@@ -398,9 +397,11 @@ class Runtime {
       events,
       ...createJudge(judging),
       hasReadUntrusted: provenance.hasReadUntrusted,
-      suggestRules: (call) =>
-        suggestSufficientRules({ tool: toolOf(call), input: call.input, cwd }, (rules) =>
-          wouldAllow(rules, call, judging),
+      // A call that nobody is asked about does not load it.
+      suggestRules: async (call) =>
+        (await import("./gate/permit/rules/suggest-rules.ts")).suggestSufficientRules(
+          { tool: toolOf(call), input: call.input, cwd },
+          (rules) => wouldAllow(rules, call, judging),
         ),
       async remember({ scope, rules: given = [], by, via }, call) {
         if (scope === "session") {

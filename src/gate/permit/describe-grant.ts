@@ -4,9 +4,9 @@ import type { GrantAct, GrantReach } from "../../core/questions/grant-texts.ts";
 import { localizedText } from "../../core/localized-text.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { showInline } from "./approval-parts.ts";
-import { type Condition, NOTHING_ELSE } from "./rules/rule-conditions.ts";
+import { type Condition, isNameOf, namesEveryArgument, NOTHING_ELSE } from "./rules/rule-conditions.ts";
 import { parseRule, readTarget, type RuleText } from "./rules/rule.ts";
-import { isNameOf, namesEveryArgument, type SuggestedRules } from "./rules/suggest-rules.ts";
+import type { SuggestedRules } from "./rules/suggest-rules.ts";
 
 /** The call that a person is asked about, and where a rule for always is saved. */
 export interface GrantContext {

@@ -13,12 +13,12 @@ import { describeGrant, type GrantContext, type SavedFor } from "./describe-gran
 import type { Grants } from "./grants.ts";
 import type { Provenance } from "./provenance/provenance.ts";
 import { isAsking, stricter, withOrigins } from "./verdict.ts";
-import { type Explanation, explainVerdict } from "./rules/explain-verdict.ts";
+import type { Explanation } from "./rules/explain-verdict.ts";
 import { settle } from "./rules/evaluate-rules.ts";
 import { lintRules, type RuleFinding } from "./rules/lint-rules.ts";
 import { RuleSet } from "./rules/rule-set.ts";
 import type { Rule, RuleList } from "./rules/rule.ts";
-import { type ExampleOutcome, type RuleExample, testRules } from "./rules/try-rules.ts";
+import type { ExampleOutcome, RuleExample } from "./rules/try-rules.ts";
 import { type AnyLayer, explainVisibility } from "./visible-tools.ts";
 
 /** A call to explain; it does not run. */
@@ -101,6 +101,7 @@ export function createPolicyView({
       const call = { tool, input: await validatedInput(tool, input), mode, cwd };
       const byHost = decide && (await askHost(decide, { ...call, caller, host: undefined }));
       const defaultPermission = byHost?.decision === "allow" ? "auto" : undefined;
+      const { explainVerdict } = await import("./rules/explain-verdict.ts");
       const byRules = await withAnswers((answers) =>
         explainVerdict(rules, { ...call, answers, defaultPermission }, { layers }),
       );
@@ -144,7 +145,8 @@ export function createPolicyView({
       if (origin !== "local" && !(await removeRule?.(rule, list, origin, by))) return false;
       return rules.remove(rule, list, origin);
     },
-    test: (examples) => testRules(rules, examples, { cwd, findTool: find }),
+    test: async (examples) =>
+      (await import("./rules/try-rules.ts")).testRules(rules, examples, { cwd, findTool: find }),
   };
 }
 

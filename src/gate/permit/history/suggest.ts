@@ -3,9 +3,8 @@ import { setImmediate } from "node:timers/promises";
 import type { AnyTool } from "../../../core/tool.ts";
 import { isObject } from "../../../schema/json-schema.ts";
 import { resolved, rolesOf, type ToolRoles } from "../provenance/roles.ts";
-import { leavesOf } from "../rules/rule-conditions.ts";
+import { leavesOf, namesEveryArgument } from "../rules/rule-conditions.ts";
 import { RuleSet } from "../rules/rule-set.ts";
-import { namesEveryArgument } from "../rules/suggest-rules.ts";
 import type { ToolAnswers } from "../../tool-answers.ts";
 import { answersFor, type CallDigest, judgeDigest, type RecordedCall, unjudgedBy } from "./call-digest.ts";
 

@@ -1,4 +1,5 @@
 import { type Effect, EFFECTS } from "../../../core/signature.ts";
+import type { AnyTool } from "../../../core/tool.ts";
 import { isObject } from "../../../schema/json-schema.ts";
 import { compileWildcard, hasWildcard, type TextMatcher } from "./rule-patterns.ts";
 import type { Subject } from "./rule-subject.ts";
@@ -219,4 +220,25 @@ function countOf(effect: Effect, { effects, changes, reads }: Subject): number |
   const declared = effects?.[effect];
   if (declared !== undefined) return declared;
   return effect === "change" ? changes.length : effect === "read" ? reads.length : 0;
+}
+
+/** Whether these are all arguments that the tool takes, so that a call cannot have another one. */
+export function namesEveryArgument(
+  { parameters: { jsonSchema }, parameterAliases }: AnyTool,
+  paths: readonly (readonly string[])[],
+): boolean {
+  const { properties, additionalProperties } = jsonSchema as { properties?: object; additionalProperties?: unknown };
+  // A part of an argument leaves its other parts open.
+  const whole = paths.filter(({ length }) => length === 1).map(([name = ""]) => parameterAliases.get(name) ?? name);
+  return additionalProperties === false && Object.keys(properties ?? {}).every((name) => whole.includes(name));
+}
+
+/** The name that users know from other tools' rules. */
+export function shownName(tool: AnyTool): string {
+  return tool.dialects["claude"]?.name ?? tool.name;
+}
+
+/** Whether a rule with this name is about this tool and no other. */
+export function isNameOf(name: string, tool: AnyTool): boolean {
+  return [tool.name, ...tool.aliases, shownName(tool)].includes(name);
 }

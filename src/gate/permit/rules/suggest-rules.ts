@@ -5,7 +5,7 @@ import type { AnyTool } from "../../../core/tool.ts";
 import { isInside } from "../../../io/files/path-name.ts";
 import { type ToolAnswers, withAnswers } from "../../tool-answers.ts";
 import { isObject } from "../../../schema/json-schema.ts";
-import { leavesOf, NOTHING_ELSE } from "./rule-conditions.ts";
+import { isNameOf, leavesOf, namesEveryArgument, NOTHING_ELSE, shownName } from "./rule-conditions.ts";
 import { escapeWildcard, hostOf } from "./rule-patterns.ts";
 import { isReadOnlyPart, pathBasesFor, readSubject, type Subject, type SubjectPath } from "./rule-subject.ts";
 import { parseRule, readTarget } from "./rule.ts";
@@ -151,17 +151,6 @@ function boundValue(path: readonly string[], value: unknown): string | undefined
   }
 }
 
-/** Whether these are all arguments that the tool takes, so that a call cannot have another one. */
-export function namesEveryArgument(
-  { parameters: { jsonSchema }, parameterAliases }: AnyTool,
-  paths: readonly (readonly string[])[],
-): boolean {
-  const { properties, additionalProperties } = jsonSchema as { properties?: object; additionalProperties?: unknown };
-  // A part of an argument leaves its other parts open.
-  const whole = paths.filter(({ length }) => length === 1).map(([name = ""]) => parameterAliases.get(name) ?? name);
-  return additionalProperties === false && Object.keys(properties ?? {}).every((name) => whole.includes(name));
-}
-
 /** Whether the rule means what was written: a name could be one of a group, or the text another kind of rule. */
 function isReadBack(rule: string, count: number): boolean {
   const { problem, conditions = [] } = parseRule(rule);
@@ -208,17 +197,7 @@ function ruleOf(tool: AnyTool, spec: string): string {
   return `${shownName(tool)}(${spec.replace(/[()\\]/g, (found) => (found === "\\" ? found : `\\${found}`))})`;
 }
 
-/** The name that users know from other tools' rules. */
-function shownName(tool: AnyTool): string {
-  return tool.dialects["claude"]?.name ?? tool.name;
-}
-
 function namesTool(text: string, tool: AnyTool): boolean {
   const { name, spec, problem } = parseRule(text);
   return problem === undefined && (spec !== undefined || text.trim() === name) && isNameOf(name, tool);
-}
-
-/** Whether a rule with this name is about this tool and no other. */
-export function isNameOf(name: string, tool: AnyTool): boolean {
-  return [tool.name, ...tool.aliases, shownName(tool)].includes(name);
 }
