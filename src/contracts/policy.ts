@@ -489,7 +489,7 @@ export const policy = {
   startShadow: endpoint("POST /api/policy/shadow", {
     summary: "Judge calls by another policy too, without effect; it replaces a shadow that runs",
     scope: "approve",
-    body: z.strictObject({ name: Name, change: PolicyChange }),
+    body: named("ShadowRequest", z.strictObject({ name: Name, change: PolicyChange })),
     output: ShadowInfo,
   }),
   stopShadow: endpoint("POST /api/policy/shadow/stop", {
