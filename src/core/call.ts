@@ -551,7 +551,8 @@ export interface CallData {
   environment?: Readonly<Record<string, string>>;
 }
 
-const NO_OBJECTION: Verdict = { decision: "allow", by: "tool", ...reasonText("verdict.noObjection") };
+/** A function, so that a bundle with `createTool` alone has no text of verdicts. */
+const noObjection = (): Verdict => ({ decision: "allow", by: "tool", ...reasonText("verdict.noObjection") });
 
 /** It keeps its id, also a generated one: its second pass is recognized by it. */
 export function toCallData(call: Call): CallData {
@@ -570,7 +571,7 @@ export function toCallData(call: Call): CallData {
         : keptOptions(call.options),
     idempotencyKey: call.idempotencyKey,
     toolkit: call.scope && [...call.scope.names()],
-    verdict: call.verdict ?? NO_OBJECTION,
+    verdict: call.verdict ?? noObjection(),
     idempotent,
   };
 }
@@ -592,7 +593,7 @@ export function fromCallData(data: CallData, registry: Parameters<typeof rebuild
     input: data.input,
     options: { ...options, id, caller, idempotencyKey: data.idempotencyKey ?? options.idempotencyKey },
     scope: toolkit && rebuildScope(toolkit, registry),
-    verdict: data.verdict ?? NO_OBJECTION,
+    verdict: data.verdict ?? noObjection(),
   };
 }
 

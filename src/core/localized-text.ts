@@ -1,10 +1,6 @@
 import { GRANT_TEXTS } from "./questions/grant-texts.ts";
 
-/**
- * Sentences for people that interfaces translate: each has a key, and values for its placeholders. The English text is
- * written here once; the console has the Chinese text of every key.
- */
-export const TEXTS = {
+const OWN_TEXTS = {
   "risk.reads": "It only reads.",
   "risk.changesFiles": "It changes files. Haft can undo that.",
   "risk.deletesFiles": "It deletes files. Haft can undo that.",
@@ -145,8 +141,6 @@ export const TEXTS = {
   "preview.confined": "It runs confined to the workspace, without network.",
   "preview.confinedHosts": "It runs confined to the workspace, with network access only to {hosts}.",
 
-  ...GRANT_TEXTS,
-
   "verdict.taint":
     '"{tool}" acts on the outside, and this session has read untrusted text ({untrusted}) and sensitive data ({sensitive}): the text may contain instructions to send that data',
   "verdict.taintHere":
@@ -203,6 +197,13 @@ export const TEXTS = {
   "verdict.layerLacks": "{layer} does not contain it",
   "verdict.mayBeProtected": "It may change a protected path; that is only known when it runs. Write the full path.",
 } as const;
+
+/**
+ * Sentences for people that interfaces translate: each has a key, and values for its placeholders. The English text is
+ * written here once; the console has the Chinese text of every key.
+ * Pure, so that a bundle that needs no text has none.
+ */
+export const TEXTS = /* @__PURE__ */ Object.assign({}, OWN_TEXTS, GRANT_TEXTS);
 
 export type TextKey = keyof typeof TEXTS;
 type Values = Record<string, string | number>;

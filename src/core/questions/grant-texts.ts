@@ -39,4 +39,4 @@ export function grantTexts(
   return Object.fromEntries(texts) as Record<GrantKey, string>;
 }
 
-export const GRANT_TEXTS = grantTexts(REACHES, ACTS);
+export const GRANT_TEXTS = /* @__PURE__ */ grantTexts(REACHES, ACTS);
