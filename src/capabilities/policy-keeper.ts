@@ -111,12 +111,17 @@ export class PolicyKeeper {
     return this.#options.store.rules.settings.get<Promotion>("promotion");
   }
 
-  /** Everything of the plan or nothing. Throws a TypeError if that cannot be saved here. */
-  async promote(name: string, plan: PromotionPlan, by?: string): Promise<Promotion> {
+  /**
+   * Everything of the plan or nothing. Undefined if the rules have changed meanwhile. `begin` is called before anything is
+   * written, and only if it can be.
+   */
+  async promote(
+    name: string,
+    plan: PromotionPlan,
+    { by, begin }: { by?: string; begin(): Promise<void> },
+  ): Promise<Promotion | undefined> {
     const { clock, folder, store, user, haft } = this.#options;
     const made: Promotion = { id: newId(), name, at: clock.now(), by, plan };
-    const keep = (more: Partial<Promotion>): Promise<void> =>
-      store.rules.settings.set("promotion", { ...made, ...more });
     const { add, remove } = plan;
     if (this.origin !== STORED_RULES) {
       const set: [string[], unknown][] = [
@@ -125,15 +130,19 @@ export class PolicyKeeper {
         [["provenance", "mode"], plan.provenance],
       ];
       const wanted = set.filter(([, value]) => value !== undefined);
-      await changeLocalConfig(folder, { add, remove, set: wanted, keep: (file) => keep({ file }) }, user);
+      const keep = async (file: LocalChange): Promise<void> => {
+        await begin();
+        await store.rules.settings.set("promotion", { ...made, file });
+      };
+      await changeLocalConfig(folder, { add, remove, set: wanted, keep }, user);
       return made;
     }
     const before = await store.rules.list();
     const isRemoved = (each: ListedRule): boolean => remove.some((one) => isSame(one, each));
     const after = [...before.filter((each) => !isRemoved(each)), ...add];
-    await keep({ rows: { before, after } });
-    if (!(await store.rules.replace(after, { from: before, by })))
-      throw new TypeError("The saved rules have changed meanwhile. Look at the report again.");
+    await begin();
+    const promotion: Promotion = { ...made, rows: { before, after } };
+    if (!(await store.rules.replace(after, { from: before, by, promotion }))) return undefined;
     haft.policy.rules.replace(await store.rules.source(folder));
     return made;
   }
@@ -158,17 +167,23 @@ export class PolicyKeeper {
     };
   }
 
-  /** The state before the last promotion, exactly. False if there is none, or if it was changed since. */
-  async rollback(by?: string): Promise<boolean> {
+  /** The state before the last promotion, exactly. False if there is none, or if it was changed since. `begin`: as above. */
+  async rollback({ by, begin }: { by?: string; begin(): Promise<void> }): Promise<boolean> {
     const { folder, store, user, haft } = this.#options;
     const { file, rows } = (await this.promotion()) ?? {};
     if (!file && !rows) return false;
-    if (file && !(await restoreLocalConfig(folder, file, user))) return false;
+    if (file) {
+      if (!(await restoreLocalConfig(folder, file, { ...user, begin }))) return false;
+      await store.rules.settings.set("promotion", undefined);
+    }
     if (rows) {
-      if (!(await store.rules.replace(rows.before, { from: rows.after, by }))) return false;
+      const now = await store.rules.list();
+      const isIn = (all: readonly ListedRule[], rule: ListedRule): boolean => all.some((each) => isSame(each, rule));
+      if (!now.every((rule) => isIn(rows.after, rule)) || !rows.after.every((rule) => isIn(now, rule))) return false;
+      await begin();
+      if (!(await store.rules.replace(rows.before, { from: rows.after, by, promotion: undefined }))) return false;
       haft.policy.rules.replace(await store.rules.source(folder));
     }
-    await store.rules.settings.set("promotion", undefined);
     return true;
   }
 }

@@ -136,11 +136,14 @@ export async function changeLocalConfig(
   });
 }
 
-/** Writes back what was there before a change. False if the file is neither as the change left it nor as it was before. */
+/**
+ * Writes back what was there before a change. False if the file is neither as the change left it nor as it was before. `begin`
+ * is called before anything is written.
+ */
 export async function restoreLocalConfig(
   folder: string,
   { before, after, trusted, untrusted }: LocalChange,
-  options: UserOptions = {},
+  { begin, ...options }: UserOptions & { begin(): Promise<void> },
 ): Promise<boolean> {
   const file = localRulesFile(folder, options);
   return withFileLock(file, async () => {
@@ -148,6 +151,7 @@ export async function restoreLocalConfig(
     const was = before === undefined ? undefined : Buffer.from(before, "base64");
     const isChanged = now !== undefined && hashOf(now) === after;
     if (!isChanged && (now === undefined || was === undefined ? now !== was : !now.equals(was))) return false;
+    await begin();
     await changeTrust(folder, { add: untrusted, remove: trusted }, options);
     if (isChanged && was) await writeLocal(file, was);
     else if (isChanged) await rm(file);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { RuleList, RuleSource } from "../gate/permit/rules/rule.ts";
-import type { SqlDatabase } from "./database.ts";
+import type { SqlDatabase, SqlTransaction } from "./database.ts";
 import { integer, json, type StoreModule, table, text } from "./table.ts";
 
 /** The origin of rules that are kept in the store. */
@@ -22,8 +22,14 @@ export interface StoredRules {
   add(rule: StoredRule & { by?: string }): Promise<void>;
   /** False if it is not there. */
   remove(rule: StoredRule): Promise<boolean>;
-  /** Makes these the saved rules, all or nothing. False if they are not `from` any more, in any order. */
-  replace(rules: readonly StoredRule[], options: { from: readonly StoredRule[]; by?: string }): Promise<boolean>;
+  /**
+   * Makes these the saved rules and keeps `promotion` (undefined removes it), all or nothing. False if they are not `from` any
+   * more, in any order.
+   */
+  replace(
+    rules: readonly StoredRule[],
+    options: { from: readonly StoredRule[]; by?: string; promotion: object | undefined },
+  ): Promise<boolean>;
   list(): Promise<StoredRule[]>;
   /** What else people have set for the policy, for all processes. */
   readonly settings: PolicySettings;
@@ -59,18 +65,20 @@ export const storedRulesModule: StoreModule<StoredRules> = {
       const row = { id: idOf({ list, rule }), list, rule: rule.trim(), savedAt: clock.now(), savedBy: by };
       await database.transaction((tx) => rules.insert(tx, row, "ON CONFLICT (id) DO NOTHING"), { synced: true });
     },
-    async replace(wanted, { from, by = "" }) {
+    async replace(wanted, { from, by = "", promotion }) {
       return database.transaction(
         async (tx) => {
           await tx.lock("saved_rules");
           const known = new Set((await rules.select(tx, ["id"])).map(({ id }) => id));
-          if (known.size !== from.length || !from.every((rule) => known.has(idOf(rule)))) return false;
+          const expected = new Set(from.map(idOf));
+          if (known.size !== expected.size || ![...expected].every((id) => known.has(id))) return false;
           const kept = new Set(wanted.map(idOf));
           for (const id of known) if (!kept.has(id)) await tx.run("DELETE FROM saved_rules WHERE id = ?", [id]);
           for (const [at, { list, rule }] of wanted.entries()) {
             const row = { id: idOf({ list, rule }), list, rule: rule.trim(), savedAt: clock.now() + at, savedBy: by };
             await rules.insert(tx, row, "ON CONFLICT (id) DO NOTHING");
           }
+          await setSetting(tx, "promotion", promotion);
           return true;
         },
         { synced: true },
@@ -83,18 +91,17 @@ export const storedRulesModule: StoreModule<StoredRules> = {
         return row?.value as Value | undefined;
       },
       async set(name, value) {
-        await database.transaction(
-          async (tx) => {
-            await tx.run("DELETE FROM policy_settings WHERE name = ?", [name]);
-            if (value) await settings.insert(tx, { name, value });
-          },
-          { synced: true },
-        );
+        await database.transaction((tx) => setSetting(tx, name, value), { synced: true });
       },
     },
     remove: async (rule) => (await database.run("DELETE FROM saved_rules WHERE id = ?", [idOf(rule)])).changes > 0,
   }),
 };
+
+async function setSetting(tx: SqlTransaction, name: string, value: object | undefined): Promise<void> {
+  await tx.run("DELETE FROM policy_settings WHERE name = ?", [name]);
+  if (value) await settings.insert(tx, { name, value });
+}
 
 async function readSource(database: SqlDatabase, folder: string): Promise<RuleSource> {
   const saved: StoredRule[] = await rules.select(database, ["list", "rule"], "ORDER BY saved_at, id");

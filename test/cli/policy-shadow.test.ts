@@ -3,6 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import type { ShadowReport } from "../../src/contracts/policy.ts";
+import { createShadowApi } from "../../src/api/handlers/policy-shadow.ts";
+import { PolicyKeeper } from "../../src/capabilities/policy-keeper.ts";
 import { openHaft } from "../../src/host.ts";
 import { localRulesFile } from "../../src/config/saved-rules.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
@@ -111,6 +113,68 @@ test("a promotion is one change with one entry, and a rollback restores the file
   const { entries } = await host.store.audit.query({ kind: "config_changed" });
   const actions = entries.map(({ data }) => data["action"]);
   expect(actions.filter((action) => action === "policy_promoted")).toHaveLength(3);
+  // What was refused did not happen, and no entry says that it did.
+  expect(actions.filter((action) => action === "policy_rolled_back")).toHaveLength(2);
+});
+
+test("in a shared store a promotion is one transaction, and one that comes too late changes nothing", async () => {
+  const { folder, host } = await open();
+  const { rules } = host.store;
+  let race: (() => Promise<void>) | undefined;
+  const store = {
+    database: { ...host.store.database, isShared: true },
+    rules: {
+      ...rules,
+      replace: async (...given: Parameters<typeof rules.replace>) => {
+        await race?.();
+        race = undefined;
+        return rules.replace(...given);
+      },
+    },
+  };
+  const keeper = new PolicyKeeper({
+    ...{ haft: host.haft, store, folder, user: {}, clock: host.haft.settings.clock, warn: () => undefined },
+  });
+  const actions: unknown[] = [];
+  const api = createShadowApi(host.haft, {
+    keeper,
+    record: async ({ data }) => void actions.push(data?.["action"]),
+    pastCalls: () => (async function* () {})(),
+  });
+  const identity = { id: "1", name: "ann", scopes: ["admin" as const], kind: "token" as const };
+  const context = { identity, signal: new AbortController().signal } as Parameters<typeof api.promote>[0];
+  const promote = (rule: string) =>
+    api.promote({ ...context, body: { change: { add: [{ rule, decision: "allow" }] }, name: rule } });
+  const rollback = async () => api.rollback({ ...context } as Parameters<typeof api.rollback>[0]);
+  const saved = async () => (await rules.list()).map(({ rule }) => rule);
+  await rules.add({ list: "deny", rule: "Edit(keep/**)" });
+  const first = await promote("Edit(a/**)");
+  expect(await saved()).toEqual(["Edit(keep/**)", "Edit(a/**)"]);
+  race = () => rules.add({ list: "ask", rule: "Edit(other/**)" });
+  await expect(promote("Edit(b/**)")).rejects.toThrow("changed meanwhile");
+  expect(await saved()).not.toContain("Edit(b/**)");
+  // Still the one that happened.
+  expect(await keeper.promotion()).toMatchObject({ id: first.id, name: "Edit(a/**)" });
+  await expect(rollback()).rejects.toThrow("changed since");
+  await rules.remove({ list: "ask", rule: "Edit(other/**)" });
+  race = () => rules.add({ list: "ask", rule: "Edit(other/**)" });
+  await expect(rollback()).rejects.toThrow("changed since");
+  expect(await keeper.promotion()).toMatchObject({ id: first.id });
+  await rules.remove({ list: "ask", rule: "Edit(other/**)" });
+  expect((await rollback()).id).toBe(first.id);
+  expect(await saved()).toEqual(["Edit(keep/**)"]);
+  await expect(rollback()).rejects.toThrow("No policy was promoted");
+  // A rule that another process has saved meanwhile is there once, and can be taken back.
+  await rules.add({ list: "allow", rule: "Edit(c/**)" });
+  await promote("Edit(c/**)");
+  expect(await saved()).toEqual(["Edit(keep/**)", "Edit(c/**)"]);
+  await rollback();
+  expect(await saved()).toEqual(["Edit(keep/**)", "Edit(c/**)"]);
+  expect(actions).toEqual([
+    ...["policy_promoted", "policy_promoted", "policy_promoted_failed"],
+    ...["policy_rolled_back", "policy_rolled_back_failed", "policy_rolled_back"],
+    ...["policy_promoted", "policy_rolled_back"],
+  ]);
 });
 
 test("a rule of a file that people edit is not removed by a promotion", async () => {

@@ -1,5 +1,6 @@
 import type { Handlers } from "../../contracts/contract.ts";
 import { ApiError } from "../../contracts/errors.ts";
+import { errorMessage } from "../../core/error.ts";
 import type { policy, PolicyChange, PromotionInfo, ShadowInfo, ShadowReport } from "../../contracts/policy.ts";
 import type { AuditFact } from "../../gate/audit-log.ts";
 import type { Rule } from "../../gate/permit/rules/rule.ts";
@@ -18,8 +19,14 @@ interface ShadowKeeper {
   stop(): Promise<void>;
   promotion(): Promise<PromotionInfo | undefined>;
   plan(change: PolicyChange, changed: RuleSet): { plan: PromotionInfo["plan"]; blocked: Rule[] };
-  promote(name: string, plan: PromotionInfo["plan"], by: string): Promise<PromotionInfo>;
-  rollback(by: string): Promise<boolean>;
+  promote(name: string, plan: PromotionInfo["plan"], options: Begun): Promise<PromotionInfo | undefined>;
+  rollback(options: Begun): Promise<boolean>;
+}
+
+interface Begun {
+  by: string;
+  /** Records it. Called once nothing but the write can fail. */
+  begin(): Promise<void>;
 }
 
 interface ShadowApiOptions {
@@ -76,6 +83,26 @@ export function createShadowApi(
         "Set it in the configuration.",
       );
     return plan;
+  };
+
+  /** A change that is refused leaves no entry; one that fails after its entry leaves a second one that says so. */
+  const recorded = async <Made>(
+    { by, ...data }: AuditFact["data"] & { by: string; action: string },
+    change: (options: Begun) => Promise<Made>,
+  ): Promise<Made> => {
+    const entry = (more?: AuditFact["data"]): Promise<void> =>
+      record({ kind: "config_changed", caller: { user: by }, data: { ...data, by, ...more } });
+    let hasBegun = false;
+    const begin = async (): Promise<void> => {
+      await entry();
+      hasBegun = true;
+    };
+    try {
+      return await change({ by, begin });
+    } catch (error) {
+      if (hasBegun) await entry({ action: `${data.action}_failed`, problem: errorMessage(error) });
+      throw error;
+    }
   };
 
   return {
@@ -143,12 +170,12 @@ export function createShadowApi(
       )
         throw new ApiError("conflict", "This policy is active already");
       if (isPreview) return { id: "", name, at: haft.settings.clock.now(), plan };
-      await record({
-        kind: "config_changed",
-        caller: { user: by },
-        data: { action: "policy_promoted", by, name, ...plan },
+      const made = await recorded({ action: "policy_promoted", by, name, ...plan }, async (options) => {
+        const done = await keeper().promote(name, plan, options);
+        if (!done)
+          throw new ApiError("conflict", "The saved rules have changed meanwhile", "Look at the report again.");
+        return done;
       });
-      const made = await keeper().promote(name, plan, by);
       await refresh?.();
       if (!wanted) await keeper().stop();
       return infoOf(made);
@@ -157,17 +184,14 @@ export function createShadowApi(
       const made = await keeper().promotion();
       if (!made) throw new ApiError("not_found", "No policy was promoted", "Rules are removed on the policy page.");
       const { name, plan } = made;
-      await record({
-        kind: "config_changed",
-        caller: { user: by },
-        data: { action: "policy_rolled_back", by, name, promotion: made.id },
-      });
-      if (!(await keeper().rollback(by)))
+      await recorded({ action: "policy_rolled_back", by, name, promotion: made.id }, async (options) => {
+        if (await keeper().rollback(options)) return;
         throw new ApiError(
           "conflict",
           `The saved rules (${keeper().origin}) were changed since "${name}" was promoted, and nothing was taken back`,
           `Remove its rules by hand: ${plan.add.map(({ rule }) => rule).join(", ") || "none"}.`,
         );
+      });
       await refresh?.();
       return infoOf(made);
     },
