@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { readHistory } from "../../src/cli/commands/history-import.ts";
 import { TranscriptReader } from "../../src/models/transcripts.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { openHostCli } from "./open-host-cli.ts";
@@ -160,4 +161,13 @@ test("imported calls rank proposals, and are no habit of a person", { timeout: 1
     { rules: ["Edit(./docs/*.md)"], saved: 8, imported: 2 },
     { rules: ["Edit(./notes/*.md)"], saved: 9, imported: 0 },
   ]);
+});
+
+test("a line with very many calls is read", async () => {
+  const folder = temporaryFolder("haft-import-");
+  const part = (at: number): object => ({ type: "tool_use", id: `${at}`, name: "Bash", input: { command: "ls" } });
+  const content = Array.from({ length: 200_000 }, (_, at) => part(at));
+  writeFileSync(join(folder, "h.jsonl"), JSON.stringify({ type: "assistant", cwd: ROOT, message: { content } }));
+  const { calls } = await readHistory("h.jsonl", folder, new AbortController().signal);
+  expect(calls).toHaveLength(content.length);
 });

@@ -32,6 +32,10 @@ export async function readHistory(given: string, cwd: string, signal: AbortSigna
     throw new UsageError(`${given} cannot be read (${error.code ?? error.message}).`);
   });
   const history: ImportedHistory = { files: 0, calls: [], unreadable: 0, isCut: files.length > MAX_FILES };
+  // One by one: a line may have more calls than a function takes arguments.
+  const add = (calls: readonly TranscriptCall[]): void => {
+    for (const call of calls) if (history.calls.length < MAX_CALLS) history.calls.push(call);
+  };
   for (const file of files.slice(0, MAX_FILES)) {
     const reader = new TranscriptReader();
     // A document that is laid out over lines begins with a line that is none. Its lines are read as one.
@@ -53,11 +57,11 @@ export async function readHistory(given: string, cwd: string, signal: AbortSigna
         break;
       }
       if (document) document.push(line);
-      else history.calls.push(...reader.read(line));
+      else add(reader.read(line));
       history.isCut ||= history.calls.length >= MAX_CALLS;
       if (history.calls.length >= MAX_CALLS) break;
     }
-    if (document) history.calls.push(...reader.read(document.join("\n")));
+    if (document) add(reader.read(document.join("\n")));
     history.files++;
     history.unreadable += reader.unreadable;
     if (history.calls.length >= MAX_CALLS) break;
