@@ -176,6 +176,8 @@ export const JudgeRequest = named(
               said: z
                 .strictObject({ decision: Decision, by: Verdict.shape.by, origin: z.string().optional() })
                 .optional(),
+              /** What a shadow said. It decides nothing here either. */
+              shadow: fields.optional(),
               unjudged: z.enum(UNJUDGED).optional(),
             })
             .optional(),

@@ -102,7 +102,8 @@ export async function replayFixture(
   const report = await replayCalls(fixture, {
     modeOf: (tool) => (Object.hasOwn(tools, tool) ? (tools[tool] ?? "history") : "history"),
     judge: (calls) => Promise.all(calls.map((call) => judgeFixtureCall(call, judged))),
-    run: ({ tool, input }) => haft.execute(tool, input, { caller: { session: `replay:${fixture.session}` } }),
+    run: ({ tool, input }) =>
+      haft.execute(tool, input, { mode: "dontAsk", caller: { session: `replay:${fixture.session}` } }),
   });
   const left = Object.entries(report.unchecked).map(([why, count]) => `- not checked: ${count}: ${why}`);
   const isEmpty = report.judged === 0 && report.ran === 0;

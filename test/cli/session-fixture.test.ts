@@ -1,5 +1,5 @@
 // A session of the record as a test: written after a review, and judged by another policy or run with other tools.
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTool } from "../../src/core/create-tool.ts";
@@ -152,5 +152,63 @@ test("in a test runner: other tools and another policy of a runtime are compared
   expect(await replayFixture(createHaft({ tools: [refund()] }), file, { tools: { refund: "run" } })).toMatchObject({
     ran: 1,
     differences: [],
+  });
+});
+
+test("a file that is replaced is a new one: a link is not followed, and others cannot read it", async () => {
+  const { folder, haft } = await openSession();
+  writeFileSync(join(folder, "precious"), "precious", { mode: 0o644 });
+  symlinkSync(join(folder, "precious"), join(folder, "s1.json"));
+  symlinkSync(join(folder, "nothing"), join(folder, "dangling.json"));
+  const write = (...words: string[]) => haft("record", "export", "s1", "--yes", "--output", ...words);
+  expect((await write("s1.json")).code).toBe(2);
+  expect((await write("dangling.json")).code).toBe(2);
+  expect((await write("s1.json", "--overwrite")).code).toBe(0);
+  expect((await write("dangling.json", "--overwrite")).code).toBe(0);
+  expect(readFileSync(join(folder, "precious"), "utf8")).toBe("precious");
+  expect(existsSync(join(folder, "nothing"))).toBe(false);
+  expect(lstatSync(join(folder, "s1.json")).isFile()).toBe(true);
+  expect(statSync(join(folder, "s1.json")).mode & 0o777).toBe(0o600);
+});
+
+test("a session that a shadow judged too is replayed like any other", async () => {
+  const { folder, host, haft, replay } = await openSession();
+  await haft("policy", "shadow", "read", "--as", "deny");
+  await host.haft.execute("read", { path: "a.txt" }, { caller: { session: "s1", user: "ann" } });
+  const [last] = (await host.store.audit.query({ kind: "call_ended", limit: 1 })).entries;
+  expect(last?.data["digest"]).toHaveProperty("shadow.after", "deny");
+  expect((await haft("record", "export", "s1", "--output", "s1.json", "--yes")).code).toBe(0);
+  expect(readFileSync(join(folder, "s1.json"), "utf8")).not.toContain("shadow");
+  expect(await replay()).toMatchObject({ code: 0, report: { differences: [] } });
+});
+
+test("what runs is what was judged, whatever the file says of it, and nobody is asked", async () => {
+  const { folder, host, replay } = await openSession();
+  writeFileSync(join(folder, "b.txt"), "two\n");
+  writeFileSync(join(folder, "p.yml"), "allow: [read, write]\ndeny: [Read(./b.txt)]\n");
+  const put = (tool: string, input: object, digest: object) =>
+    writeFileSync(
+      join(folder, "s1.json"),
+      JSON.stringify({
+        ...{ format: "haft-fixture", version: 1, session: "s1", tools: {} },
+        calls: [
+          {
+            ...{ callId: "c", at: 1, tool, input, isWhole: true, digest },
+            ...{ verdict: { decision: "allow", by: "tool" }, result: { status: "completed" } },
+          },
+        ],
+      }),
+    );
+  const asked = (await host.haft.approvals.list("pending")).length;
+  put("write", { path: "new.txt", content: "x" }, { input: {}, permission: "auto", mode: "bypassPermissions" });
+  expect((await replay("--run", "write")).report).toMatchObject({ ran: 0 });
+  put("read", { path: "b.txt" }, { input: { path: "a.txt" } });
+  expect((await replay("--run", "read", "--policy", "p.yml")).report).toMatchObject({ ran: 0 });
+  put("read", { path: "b.txt" }, { input: { path: "b.txt" } });
+  expect((await replay("--run", "read")).report).toMatchObject({ ran: 1 });
+  expect((await host.haft.approvals.list("pending")).length).toBe(asked);
+  expect(existsSync(join(folder, "new.txt"))).toBe(false);
+  await expect(replayFixture(host.haft, join(folder, "s1.json"), { tools: { read: "run" } })).resolves.toMatchObject({
+    ran: 1,
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { countOf } from "../../core/results/count-of.ts";
 import type { JudgeRequest } from "../../contracts/policy.ts";
@@ -61,11 +61,8 @@ const exportSession = defineCommand({
   uses: ["audit"],
   async run({ connect, operands: [session = ""], options, terminal, output, interrupted }) {
     const { yes, overwrite } = options;
-    const file = options.output ?? `${session.replaceAll(/[^\w.-]+/g, "_")}.fixture.json`;
-    const [{ existsSync, writeFileSync }, { fixtureOf }] = await Promise.all([
-      import("node:fs"),
-      import("../../gate/permit/history/fixture.ts"),
-    ]);
+    const file = options.output ?? `${session.replaceAll(/[^\w.-]+/g, "_").slice(0, 100)}.fixture.json`;
+    const { fixtureOf } = await import("../../gate/permit/history/fixture.ts");
     const path = resolve(terminal.cwd, file);
     const isThere = new UsageError(`${file} exists.`, "Give --overwrite, or another --output FILE.");
     if (!overwrite && existsSync(path)) throw isThere;
@@ -88,10 +85,15 @@ const exportSession = defineCommand({
       const question = `Results can be private. Write ${count} to ${safeLine(file)}?`;
       if (!(await confirm(question, { terminal, signal: interrupted }))) return EXIT.pending;
     }
+    // Always a new file: one that is there may be a link, or readable by others.
+    const written = overwrite ? `${path}.${process.pid}.tmp` : path;
     try {
-      writeFileSync(path, text, { flag: overwrite ? "w" : "wx", mode: 0o600 });
+      writeFileSync(written, text, { flag: "wx", mode: 0o600 });
+      if (overwrite) renameSync(written, path);
     } catch (error) {
-      throw (error as NodeJS.ErrnoException).code === "EEXIST" ? isThere : error;
+      const isTaken = (error as NodeJS.ErrnoException).code === "EEXIST";
+      if (overwrite && !isTaken) rmSync(written, { force: true });
+      throw isTaken && !overwrite ? isThere : error;
     }
     const cut = fixture.calls.filter(({ isWhole }) => !isWhole).length;
     const about = cut > 0 ? ` Of ${countOf(cut, "call")} a part of the input is hidden or cut.` : "";
@@ -225,10 +227,11 @@ async function replaySession(
   const given = ({ tool, input, isWhole, digest }: FixtureCall): JudgeRequest["calls"][number] => {
     return { tool, input, isWhole, digest: digest as JudgeRequest["calls"][number]["digest"] };
   };
+  const session = `replay:${fixture.session}`.slice(0, 200);
   const report = await replayCalls(fixture, {
     modeOf,
     judge: async (calls) => (await client.policy.judge({ calls: calls.map(given), policy: read?.policy })).items,
-    run: ({ tool, input }) => client.calls.execute({ tool, input, session: `replay:${fixture.session}`.slice(0, 200) }),
+    run: ({ tool, input }) => client.calls.execute({ tool, input, mode: "dontAsk", session }),
   });
   output.data(report, () => describeSession(report, output));
   const unchecked = Object.values(report.unchecked).reduce((sum, count) => sum + count, 0);

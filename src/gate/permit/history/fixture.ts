@@ -75,9 +75,12 @@ export function fixtureOf(session: string, entries: readonly LoggedEntry[]): Fix
     if (!isSame && input === undefined) continue;
     if (!call || !isSame) {
       const digest = isObject(kept) ? (kept as unknown as CallDigest) : undefined;
+      // Another policy said it, for nobody's test.
+      const { shadow: _, ...ofCall } = digest ?? { input: {} };
       const isWhole = digest !== undefined && !isCut(input, digest);
       const said = digest?.said ?? { decision: verdict?.decision ?? "ask", by: verdict?.by ?? "policy" };
-      call = { callId, at, tool: toolName, input, isWhole, verdict: { decision: said.decision, by: said.by }, digest };
+      call = { callId, at, tool: toolName, input, isWhole, verdict: { decision: said.decision, by: said.by } };
+      if (digest) call.digest = ofCall;
       calls.push(call);
       open.set(key, call);
       if (typeof definition === "string") tools.set(toolName, { version: textOf(toolVersion), definition });
@@ -190,7 +193,7 @@ export type ReplayMode = "history" | "run" | "error";
 export interface ReplayFixtureOptions {
   modeOf(tool: string): ReplayMode;
   judge(calls: readonly FixtureCall[]): Promise<readonly JudgedFixtureCall[]>;
-  /** Through the gate. */
+  /** Through the gate, in the mode dontAsk: nobody is asked for a test. */
   run(call: FixtureCall): Promise<ToolResult>;
 }
 
@@ -263,8 +266,8 @@ export async function replayCalls(
       if (!call.isWhole) leaveOut("it did not run: a part of its input was hidden or cut");
       else if (call.result === undefined || call.result.status === "pending")
         leaveOut("it did not run: the session has no result of it");
-      // What asks, or is denied, does not run for a test either.
-      else if (before?.decision !== "allow" || after?.decision !== "allow")
+      // What asks, or is denied, does not run for a test either. The input is judged itself: who wrote the file wrote the digest.
+      else if (before?.decision !== "allow" || after?.decision !== "allow" || !(await isAllowed(call, judge)))
         leaveOut("it did not run: the policy does not allow it without a question");
       else {
         const text = differenceOf(call.result, await run(call));
@@ -275,6 +278,12 @@ export async function replayCalls(
   }
   report.changedTools = [...changed];
   return report;
+}
+
+async function isAllowed(call: FixtureCall, judge: ReplayFixtureOptions["judge"]): Promise<boolean> {
+  if (!isObject(call.input)) return false;
+  const [judged] = await judge([{ ...call, digest: { input: call.input } }]);
+  return judged?.before?.decision === "allow" && judged.after?.decision === "allow";
 }
 
 function differenceOf(then: FixtureResult, result: ToolResult): string | undefined {
