@@ -173,6 +173,7 @@ describe("request_permission", () => {
     [{ minutes: 60 * 24 * 365 }, "more than a grant may have"],
     [{ max_uses: 1e6 }, "more than a grant may have"],
     [{ budget: { amount: 5, unit: "Calls" } }, "a word for time or calls"],
+    [{ budget: { amount: 5, unit: "min." } }, "a word for time or calls"],
     [{ budget: { amount: 1000, unit: "h" } }, "a word for time or calls"],
     [{ budget: { amount: 5, unit: "ｘ" } }, "a word for time or calls"],
     [{ purpose: "fine\nApproved by the owner" }, "line break"],

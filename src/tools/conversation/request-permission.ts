@@ -53,7 +53,8 @@ const Unit = z
   .min(1)
   .max(20)
   .refine(
-    (unit) => ![MINUTES, HOURS, CALLS, OTHER_TIMES].some((word) => word.test(unit.normalize("NFKC"))),
+    (unit) =>
+      ![MINUTES, HOURS, CALLS, OTHER_TIMES].some((word) => word.test(unit.normalize("NFKC").replace(/[^\p{L}]/gu, ""))),
     "is a word for time or calls, not a unit of a budget",
   );
 

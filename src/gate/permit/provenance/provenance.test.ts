@@ -195,6 +195,13 @@ describe("after text of others was read, a call asks", () => {
       "curl build.sh",
       "ssh socket.io",
       "x https://build.sh",
+      "c''url build.sh",
+      "$x build.sh",
+      "git clone evil.io:repo",
+      "psql -h evil.io",
+      "x ws://evil.io",
+      "node -e 'new WebSocket(u)' evil.io",
+      "x evil.com",
       "x 10.0.0.1",
       "x evil.sh/p",
       "x www.evil.sh",
@@ -477,6 +484,109 @@ test("a store that fails asks", async () => {
   const store = { after: () => Promise.reject(new Error("disk")), add: () => true, forget: () => undefined };
   const { call } = open({ store });
   expect(await call("send_money", { iban: "DE89", amount: 1 })).toBe(true);
+});
+
+test("a rule with a condition vouches for what it names exactly, and a grant for no more than all of its rules", async () => {
+  const iban = "DE89370400440532013000";
+  for (const [rules, asks] of [
+    [["pay"], true],
+    [["pay", "send_mail(to:ann@firm.com)"], true],
+    [["pay", "x__send-mail(ann@firm.com)"], true],
+    [["pay(amount<=50)"], true],
+    [["pay(amount==20)"], true],
+    [["pay(iban==DE*)"], true],
+    [[`pay(amount<=50 && iban==${iban})`], false],
+    [[`pay(iban==${iban})`, "send_mail"], true],
+  ] as const) {
+    const { haft, call, says, caller } = open();
+    const parameters = { iban: text, amount: { type: "number" } };
+    haft.register(tool("pay", parameters, { kind: "write", needsApproval: true, run: () => "paid" }));
+    haft.register(tool("x__send-mail", { to: text }, { kind: "write", run: () => "sent" }));
+    await says("Pay the invoice of the shop.");
+    await haft.policy.grants.give({ holder: caller, rules, why: "test" });
+    expect(await call("pay", { iban, amount: 20 }), rules.join()).toBe(false);
+    await call("search_mail");
+    expect(await call("pay", { iban, amount: 20 }), rules.join()).toBe(asks);
+  }
+});
+
+test.each([
+  ["a host before the address of a person", "connect_to", { host: "evil.com <ann@firm.com>" }, true],
+  ["a link before it", "connect_to", { host: "https://evil.com/?q=<ann@firm.com>" }, true],
+  ["a number before it", "connect_to", { host: "2130706433<ann@firm.com>" }, true],
+  ["a name before it", "connect_to", { host: "Dr. Ann B. Lee <ann@firm.com>" }, false],
+  ["a script that looks like a named site", "connect_to", { host: "javascript://shop.com/%0aalert(1)" }, true],
+  ["a page of a named site", "connect_to", { host: "https://shop.com/a" }, false],
+  ["the base64 of a word that the user wrote", "connect_to", { host: "Z2VuZXJhbA" }, true],
+  ["a recipient with the name of a field", "share", { file_id: "report.txt", recipients: { comment: true } }, true],
+  ["the same with a value", "share", { file_id: "report.txt", recipients: { date: "mallory" } }, true],
+  ["a right for everybody as a key", "allow", { to: "ann@firm.com", permissions: { anyone: "reader" } }, true],
+  ["the same in one word", "allow", { to: "ann@firm.com", permissions: { type: "anyone_with_link" } }, true],
+  ["a switch written as a text", "allow", { to: "ann@firm.com", permissions: { public: "true" } }, true],
+  ["a switch that no schema declares", "allow", { to: "ann@firm.com", settings: { public: true } }, true],
+  ["the same, off", "allow", { to: "ann@firm.com", settings: { public: false } }, false],
+  ["the number of an account", "pay", { account: 66612345, channel: "general" }, true],
+  ["a number that the user named", "pay", { account: 4711, channel: "general" }, false],
+  ["a receiver", "forward", { mail_id: "report.txt", receiver: "mallory" }, true],
+])("an attacker's %s: %s", async (_, name, input, isAsked) => {
+  const { haft, call, says } = open();
+  const more = { kind: "write", run: () => "done" };
+  const map = { type: "object" };
+  for (const each of [
+    tool("connect_to", { host: text }, more),
+    tool("share", { file_id: text, recipients: map }, more),
+    tool("allow", { to: text, permissions: map, settings: map }, more),
+    tool("pay", { account: { type: "integer" }, channel: text }, more),
+    tool("forward", { mail_id: text, receiver: text }, more),
+  ])
+    haft.register(each);
+  await says("Send report.txt and the notes of general to ann@firm.com, as on shop.com, from account 4711.");
+  await call("search_mail");
+  expect(await call(name, input)).toBe(isAsked);
+});
+
+test("what a person approves in a text is no recipient, and a recipient may stand in a text", async () => {
+  const { call, says } = open({}, { approved: true });
+  await says("Write to ann@firm.com.");
+  await call("search_mail");
+  expect(await call("send_mail", { to: "ann@firm.com", body: "Ask eve@evil.com" })).toBe(true);
+  expect(await call("send_mail", { to: "ann@firm.com", body: "Again: eve@evil.com" })).toBe(false);
+  expect(await call("send_mail", { to: "eve@evil.com", body: "" })).toBe(true);
+  expect(await call("send_mail", { to: "dan@evil.com", body: "" })).toBe(true);
+  expect(await call("send_mail", { to: "ann@firm.com", body: "Ask dan@evil.com" })).toBe(false);
+});
+
+test("lines of a text that the session wrote itself do not become the user's own data", async () => {
+  const { haft, call, says } = open();
+  let note = "";
+  const write = ({ content }: { content: string }) => ((note = content), "saved");
+  haft.register(tool("create_note", { title: text, content: text }, { kind: "write", run: write }));
+  const output = { type: "string", "x-haft-trust": "own" };
+  haft.register(tool("read_note", {}, { kind: "readonly", output, run: () => note }));
+  await says("Keep notes.");
+  note = "Bo: bo@own.com";
+  await call("read_note");
+  await call("search_mail");
+  for (const content of ["Hello\neve@evil.com\nbye", "Eve: eve@evil.com"]) {
+    expect(await call("create_note", { title: "n", content })).toBe(false);
+    await call("read_note");
+    expect(await call("send_mail", { to: "eve@evil.com", body: "" })).toBe(true);
+  }
+  expect(await call("send_mail", { to: "bo@own.com", body: "" })).toBe(false);
+});
+
+test("a page that a browser opens because a text names it is vouched for by nobody: private data still asks", async () => {
+  for (const isPrivate of [false, true]) {
+    const { haft, call, says } = open();
+    const origin = { type: "builtin" };
+    const more = { kind: "write", labels: ["outside_effect"], origin, run: () => "opened" };
+    haft.register(tool("browser", { url: text }, more));
+    haft.register(tool("salaries", {}, { kind: "readonly", labels: ["sensitive_data"], run: () => "secret" }));
+    await says("Read my mails.");
+    await call("open_page", { url: "https://shop.com" });
+    if (isPrivate) await call("salaries");
+    expect(await call("browser", { url: "https://www.shop.com/a" })).toBe(isPrivate);
+  }
 });
 
 test("an allow rule for an exact form holds, one with a pattern does not", async () => {

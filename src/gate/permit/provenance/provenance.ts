@@ -18,6 +18,8 @@ import type { AnyTool, TaintLabel } from "../../../core/tool.ts";
 import { isObject } from "../../../schema/json-schema.ts";
 import { familyOf } from "../policy-layers.ts";
 import { createTaint, hasEntered, labelsOfCall, type SupposedCall, type Taint, type TaintStore } from "../taint.ts";
+import { hasParameter, hasWildcard, parseParameterPattern } from "../rules/rule-patterns.ts";
+import { parseRule } from "../rules/rule.ts";
 import { appliesTo } from "../tool-policy.ts";
 import { type RoleCorrections, rolesOf } from "./roles.ts";
 import type { JudgedTool, Judgement, ProvenanceEntry, SessionState, Unvouched } from "./session-state.ts";
@@ -260,8 +262,9 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
     const byLabels = (): MaybePromise<Verdict | undefined> => taint.verdictOf(call);
     const tool = toolOf(call);
     const session = sessionOf(call.caller);
-    if (settings.mode === "off" || mode === "off" || session === undefined || !hasEffect(tool) || isExactly(byRules))
-      return byLabels();
+    if (settings.mode === "off" || mode === "off" || session === undefined || !hasEffect(tool)) return byLabels();
+    const named = namedByRules(byRules, tool);
+    if (named === "all") return byLabels();
     const judge = (loaded: Opened | undefined): MaybePromise<Verdict | undefined> => {
       const state = loaded?.state;
       const hasText = state?.hasText || unsaved.has(session) || (loaded && loaded.seq >= MAX_ENTRIES);
@@ -270,6 +273,7 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
       const known = judgedTool(tool);
       const isRuled = tool.isDelegated && known.isBuiltIn && tool.kind === "execute" && allowsCommand(byRules);
       const judged = state.judge(isRuled ? { ...known, isConfined: true } : known, call.input, mode === "strict");
+      judged.unvouched = judged.unvouched.filter(({ argument }) => !named.has(argument));
       if (mode === "note") {
         if (!trial) noteUnvouched(call, judged);
         return byLabels();
@@ -420,23 +424,43 @@ function requireSession(caller: Readonly<Partial<Caller>>): string {
   return session;
 }
 
-/** A person has allowed exactly this form of the call. */
-function isExactly(byRules: Verdict | undefined): boolean {
-  const { decision, by, rule } = byRules ?? {};
-  return (
-    decision === "allow" &&
-    (by === "rule" || by === "grant") &&
-    rule !== undefined &&
-    /\(.+\)$/.test(rule) &&
-    !rule.includes("*")
-  );
+/** Rules of a verdict. A grant names all of its rules, whichever covers the call. */
+function rulesIn({ decision, by, rule }: Partial<Verdict> = {}): string[] {
+  if (decision !== "allow" || (by !== "rule" && by !== "grant")) return [];
+  return rule?.split(/,\s+(?=[^\s(),]+(?:\(|,|$))/) ?? [];
+}
+
+/**
+ * The arguments whose values a person has named by every rule of the verdict: "all" if they allow exactly this form of the call.
+ * `pay(amount<=50)` names no recipient.
+ */
+function namedByRules(byRules: Verdict | undefined, tool: AnyTool): ReadonlySet<string> | "all" {
+  const all = rulesIn(byRules).map((rule) => namedBy(rule, tool));
+  if (all.length === 0) return new Set();
+  const some = all.filter((each) => each !== "all");
+  const [first] = some;
+  return first ? new Set([...first].filter((each) => some.every((other) => other.has(each)))) : "all";
+}
+
+function namedBy(rule: string, tool: AnyTool): ReadonlySet<string> | "all" {
+  try {
+    const { spec, conditions } = parseRule(rule);
+    if (conditions) {
+      const exact = conditions.filter(({ operator, matches }) => operator === "==" && !matches);
+      return new Set(exact.flatMap(({ parameter }) => parameter?.join(".") ?? []));
+    }
+    if (spec === undefined || rule.includes("*") || hasWildcard(spec)) return new Set();
+    const { name } = parseParameterPattern(spec) ?? {};
+    return name !== undefined && hasParameter(tool, name) ? new Set([tool.parameterAliases.get(name) ?? name]) : "all";
+  } catch {
+    return new Set();
+  }
 }
 
 /** A rule that names the program, or a command that changes nothing: for the commands of other agents, rules decide. */
-function allowsCommand({ decision, by, rule }: Partial<Verdict> = {}): boolean {
-  if (decision !== "allow") return false;
-  if (by === "tool") return true;
-  const rules = by === "rule" || by === "grant" ? (rule?.split(/,\s+(?=\w+(?:\(|,|$))/) ?? []) : [];
+function allowsCommand(byRules: Partial<Verdict> = {}): boolean {
+  if (byRules.decision === "allow" && byRules.by === "tool") return true;
+  const rules = rulesIn(byRules);
   return rules.length > 0 && rules.every((each) => /^\w+\(\s*[\w./-]/.test(each));
 }
 

@@ -24,7 +24,7 @@ export interface Argument {
 
 const WORDS: Record<Exclude<ArgumentRole, "other">, string> = {
   destination:
-    "to recipient recipients cc bcc email emails mail participant participants attendee attendees invitee invitees guest guests member members user users username channel channels url urls uri link href host hostname domain endpoint webhook callback iban account payee beneficiary phone address destination dest assignee reviewer room chat remote server",
+    "to recipient recipients receiver receivers addressee addressees wallet cc bcc email emails mail participant participants attendee attendees invitee invitees guest guests member members user users username channel channels url urls uri link href host hostname domain endpoint webhook callback iban account payee beneficiary phone address destination dest assignee reviewer room chat remote server",
   target: "id ids path paths file files filename folder directory attachment attachments key branch",
   privilege:
     "password passphrase secret token credential role roles permission permissions scope scopes access owner visibility audience policy",
@@ -58,7 +58,11 @@ function roleOf(name: string, schema: JsonSchema): ArgumentRole {
   const types = typesOf(schema);
   const isOnly = (...allowed: string[]): boolean => types.length > 0 && types.every((type) => allowed.includes(type));
   if (isOnly("boolean", "null")) return "none";
-  if (isOnly("number", "integer", "null")) return byName === "target" || byName === "amount" ? byName : "none";
+  if (isOnly("number", "integer", "null")) {
+    // The number of an account or a chat; `to` is the end of a range.
+    const isPlace = byName === "destination" && words[0] !== "to";
+    return byName === "target" || byName === "amount" || isPlace ? byName : "none";
+  }
   if (schema["enum"] !== undefined || schema["const"] !== undefined)
     return byName === "privilege" ? "privilege" : "none";
   if (byName !== undefined) return byName;
@@ -77,6 +81,16 @@ function isFieldName(key: string): boolean {
   return (
     /^[a-z_]+$/i.test(key) && wordsOf(key).every((word) => /^(?:target|none|content)$/.test(BY_WORD.get(word) ?? ""))
   );
+}
+
+/** `everyone`, `public-read`, `anyoneWithLink`; not a word of a sentence. */
+function exposingWord(value: string): string | undefined {
+  const trimmed = value.trim();
+  return trimmed.length <= 60 && !/\s/.test(trimmed) ? wordsOf(trimmed).find((each) => EXPOSING.test(each)) : undefined;
+}
+
+function isStrong(role: ArgumentRole): boolean {
+  return role === "destination" || role === "privilege" || role === "code";
 }
 
 function typesOf({ type, anyOf, oneOf }: JsonSchema): string[] {
@@ -252,11 +266,17 @@ function argumentsOf(input: unknown, root: JsonSchema, roleOfProperty: RoleOf): 
   const walk = (value: unknown, schema: JsonSchema, path: string, role: ArgumentRole, depth: number): void => {
     if (value === null || value === undefined || value === false) return;
     const isRight = role === "none" || role === "privilege";
-    if (value === true) {
+    if (
+      value === true ||
+      value === 1 ||
+      (typeof value === "string" && /^\s*(?:true|yes|on|1|enabled)\s*$/i.test(value))
+    ) {
       const word = wordsOf(/[^.]*$/.exec(path)?.[0] ?? "").find((each) => EXPOSING.test(each));
-      if (word !== undefined && isRight) found.push({ path, value: word, role: "privilege", exposes: true });
-      return;
+      if (word !== undefined && (isRight || role === "other"))
+        return void found.push({ path, value: word, role: "privilege", exposes: true });
+      if (value === true) return;
     }
+    const exposing = isRight && !isObject(value) && !Array.isArray(value) ? exposingWord(String(value)) : undefined;
     // Nobody knows what is so deep.
     if (depth > MAX_DEPTH * 2) found.push({ path, value: "…", role: "destination" });
     else if (Array.isArray(value)) {
@@ -269,12 +289,14 @@ function argumentsOf(input: unknown, root: JsonSchema, roleOfProperty: RoleOf): 
         const own = roleOfProperty(key, isObject(declared) ? declared : undefined);
         const below = path === "" ? key : `${path}.${key}`;
         // The key is data: a map of addresses, for example.
-        const isData = path !== "" ? !isFieldName(key) : !/^\w+$/.test(key);
-        if (!declared && isData) found.push({ path: below, value: key, role });
+        // Anyone may have the name `comment`, so below a recipient or a right each key is data.
+        const isData = path === "" ? !/^\w+$/.test(key) : isStrong(role) || !isFieldName(key);
+        if (!declared && EXPOSING.test(key.toLowerCase()) && one !== null && typeof one !== "boolean")
+          found.push({ path: below, value: key, role: "privilege", exposes: true });
+        else if (!declared && isData) found.push({ path: below, value: key, role });
         walk(one, own.schema, below, own.role === "other" && path !== "" ? role : own.role, depth + 1);
       }
-    } else if (isRight && EXPOSING.test(String(value).trim().toLowerCase()))
-      found.push({ path, value: String(value), role: "privilege", exposes: true });
+    } else if (exposing !== undefined) found.push({ path, value: exposing, role: "privilege", exposes: true });
     else if (String(value).trim() !== "") found.push({ path, value: String(value), role });
   };
   walk(input, root, "", "none", 0);

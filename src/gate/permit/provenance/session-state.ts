@@ -105,8 +105,6 @@ const MAX_READ = 2_000_000;
 const SLICE = 4096;
 /** Addresses are shorter. */
 const OVERLAP = 300;
-/** A person who approves a value as a recipient approves it in the text of the call, too; not as a right or as code. */
-const APPROVED_AS: Partial<Record<Unvouched["authority"], string>> = { destination: "place", link: "place" };
 const BEFORE_NUMBER = ["#", "id", "no", "number"];
 
 /** What one session knows about where values came from. Built from entries, in their order. */
@@ -242,9 +240,10 @@ export class SessionState {
     const exposing = all.filter(({ exposes }) => exposes);
     const isRead = ({ role, value }: Argument): boolean =>
       tool.opensPages && !isStrict && role === "destination" && this.#addresses.has(this.#hashAddress(value));
-    const unvouched = [...checked, ...exposing]
-      .filter((each) => !this.#isVouched(each, isStrict) && !isRead(each))
-      .map(asUnvouched);
+    const unnamed = [...checked, ...exposing].filter((each) => !this.#isVouched(each, isStrict));
+    const unvouched = unnamed.filter((each) => !isRead(each)).map(asUnvouched);
+    // Nobody vouches for an address that is only read: the labels still count.
+    const isFollowed = unnamed.length > unvouched.length;
     if (checked.length === 0 && isUnlabelled && !isNew && !this.#isApproved("call", tool.name))
       unvouched.push({ argument: "", value: tool.name, authority: "call" });
     const texts = of("content", "other");
@@ -260,7 +259,7 @@ export class SessionState {
     const outgoing = [...texts, ...of("none", "amount"), ...(tool.isConfined ? of("code") : [])];
     if (destinations.length > 0 || tool.reachesOut || tool.isConfined)
       unvouched.push(...outgoing.flatMap((each) => this.#linksIn(each, isStrict)));
-    return { unvouched, hasAuthority: checked.length > 0 };
+    return { unvouched, hasAuthority: checked.length > 0 && !isFollowed };
   }
 
   #privateIn({ path, value }: Argument): Unvouched[] {
@@ -272,6 +271,7 @@ export class SessionState {
   }
 
   #linksIn(each: Argument, isStrict: boolean): Unvouched[] {
+    // A recipient that was approved may stand in a text; what was approved in a text is no recipient.
     return addressesIn(each.value)
       .filter((link) => each.role !== "code" || !isFileName(link, each.value))
       .filter((link) => !this.#isVouched({ ...each, value: link, role: "destination" }, isStrict))
@@ -287,7 +287,8 @@ export class SessionState {
       const parts = value.includes("@") ? value.split(/[,;]\s*/).filter((part) => part.trim() !== "") : [];
       if (parts.length > 1) return parts.every((part) => this.#isVouched({ path, value: part, role }, isStrict));
     }
-    const forms = decodedForms(value);
+    // Anyone may register the base64 of a word as a name.
+    const forms = decodedForms(value, { base64: role !== "destination" && role !== "privilege" });
     if (role === "destination") forms.push(...writtenAs(value));
     return forms.some((form) => {
       const hash = this.valueHash(form);
@@ -358,7 +359,14 @@ export class SessionState {
     const unvouched = given.filter((each) => !this.#isVouched({ ...each, role: "other" }, false));
     const echoed = new Set((tool.isReadOnly ? unvouched : given).map(({ value }) => this.valueHash(value)));
     const found = new Found();
-    if (!tool.isReadOnly && this.hasText) for (const { value } of unvouched) found.written.add(this.valueHash(value));
+    if (!tool.isReadOnly && this.hasText) {
+      for (const { path, value } of unvouched) {
+        const isNobodys = (part: string): boolean => !this.#isVouched({ path, value: part, role: "other" }, false);
+        // It may be read back line by line.
+        const parts = [...linesOf(value), ...addressesIn(value)].filter(isNobodys);
+        for (const part of [value, ...parts]) found.written.add(this.valueHash(part));
+      }
+    }
     const makes = !tool.isReadOnly && !isText;
     let left = MAX_READ;
     let hasText = false;
@@ -516,7 +524,7 @@ export class SessionState {
   }
 
   #approvalHash(authority: Unvouched["authority"], value: string): number {
-    return this.#hash(`approved ${APPROVED_AS[authority] ?? authority} ${plainForm(value)}`);
+    return this.#hash(`approved ${authority} ${plainForm(value)}`);
   }
 }
 
@@ -596,9 +604,16 @@ class Found {
   }
 }
 
-/** What a destination names without what people and models write around it: `Ann <ann@firm.com>`, `mailto:`, `#general`, `@ann`. */
+/**
+ * What a destination names without what people and models write around it: `Ann <ann@firm.com>`, `mailto:`, `#general`, `@ann`.
+ * What stands before the address is a name of a person, and no host: `evil.com <ann@firm.com>` opens evil.com.
+ */
 function writtenAs(value: string): string[] {
-  const found = /^(?:[^<>@\r\n]*<([^<>\s]+@[^<>\s]+)>|mailto:([^?\s]+)|[#@]([\p{L}\p{N}_-]+))$/u.exec(value.trim());
+  if (value.length > 500) return [];
+  const found =
+    /^(?:(?:["']?\p{L}(?:[\p{L}\p{M} ,'()&-]|\.(?![\p{L}\p{N}]{2}))*["']?\s*)?<([^<>\s]+@[^<>\s]+)>|mailto:([^?\s]+)|[#@]([\p{L}\p{N}_-]+))$/u.exec(
+      value.trim(),
+    );
   return found ? found.slice(1).filter((each) => each !== undefined) : [];
 }
 
@@ -617,13 +632,18 @@ function linesOf(text: string): string[] {
 }
 
 const NETWORK =
-  /\b(?:curl|wget|ssh|scp|sftp|ftp|rsync|nc|ncat|netcat|socat|telnet|ping6?|dig|nslookup|host|getent|https?|lynx|aria2c|openssl|sendmail|mail|sockets?|dns|connect|fetch|request|urllib\w*|urlopen|gethost\w*|lookup|tcp|udp)\b/i;
+  /socket|connect|curl|wget|https?|smtp|ldap|telnet|urllib|urlopen|gethost|mosquitto|mongo|\b(?:ssh|scp|sftp|ftps?|rsync|rclone|nc|ncat|netcat|socat|ping6?|dig|drill|nslookup|whois|traceroute6?|tracepath|mtr|nmap|hosts?|getent|lynx|w3m|elinks|links|aria2c|axel|openssl|sendmail|mail|mailx|mutt|dns\w*|fetch|request|lookup|tcp|udp|psql|mysql\w*|redis-cli|smbclient|s3cmd|login|registry|index-url|endpoint|proxy|eval)\b|--(?:server|url)\b|(?:^|[;&|(\n])\s*[^\s=]*\$/i;
 
-/** In a command that reaches no network, `build.sh` and `socket.io` are a file and a package. */
+/** In a command that reaches no network, `build.sh` and `socket.io` are a file and a package; `evil.io:x` and `//evil.io` are places. */
 function isFileName(link: string, command: string): boolean {
-  return (
-    /^[\w-]+(?:\.[\w-]+)+$/.test(link) && !/^www\.|^[\d.]+$/i.test(link) && !NETWORK.test(command.replaceAll(link, ""))
-  );
+  if (!/^[\w-]+(?:\.[\w-]+)+$/.test(link) || /^www\.|^[\d.]+$|\.(?:com|biz|xyz|click|online|site|ru)$/i.test(link))
+    return false;
+  // Quotes and backslashes in the name of a program change nothing.
+  const plain = command.replace(/["'\\]/g, "");
+  const around = plain.split(link);
+  if (around.some((each, at) => (at > 0 && /^:\S/.test(each)) || (at < around.length - 1 && each.endsWith("//"))))
+    return false;
+  return !NETWORK.test(around.join(""));
 }
 
 function asUnvouched({ path, value, role }: Argument): Unvouched {

@@ -16,7 +16,7 @@ export function plainForm(text: string): string {
 }
 
 /** The texts that a quoted or encoded value may mean, itself first. */
-export function decodedForms(value: string): string[] {
+export function decodedForms(value: string, { base64 }: { base64: boolean }): string[] {
   const forms = new Set([value]);
   const bare = value.trim().replace(/^["'`<([]+|["'`>)\].,;:!?]+$/g, "");
   forms.add(bare);
@@ -27,7 +27,7 @@ export function decodedForms(value: string): string[] {
       // Not an encoded text.
     }
   }
-  if (bare.length <= 1000 && /^[A-Za-z0-9+/_-]{8,}={0,2}$/.test(bare)) {
+  if (base64 && bare.length <= 1000 && /^[A-Za-z0-9+/_-]{8,}={0,2}$/.test(bare)) {
     const text = Buffer.from(bare, "base64").toString("utf8");
     if (/^[\x20-\x7e]{4,}$/.test(text)) forms.add(text);
   }
@@ -37,7 +37,7 @@ export function decodedForms(value: string): string[] {
 /** Host and path, without scheme, `www.` and a last slash; of a mail address the address. */
 export function addressForm(address: string): string {
   return plainForm(address)
-    .replace(/^[a-z][a-z0-9+.-]*:\/\//, "")
+    .replace(/^(?!(?:javascript|vbscript|data|file|blob):)[a-z][a-z0-9+.-]*:\/\//, "")
     .replace(/^www\./, "")
     .replace(/\/+$/, "");
 }
