@@ -257,8 +257,8 @@ interface OpenCall {
   caller: Partial<Caller>;
   ticket: string;
   verdict: Verdict;
-  /** What there was before, for undo. */
-  before?: Looked;
+  /** What there was before, for undo, or why that is not known. */
+  before?: Looked | string;
 }
 
 export interface AgentCallsOptions {
@@ -406,7 +406,7 @@ export class AgentCalls {
         this.#asked.delete(key);
         void workspace.discardPreview(callId, caller).catch(() => undefined);
         const { ticket, verdict = ALLOWED } = pass;
-        const before = typeof tool === "string" ? await this.#lookBefore(tool, input) : undefined;
+        const before = await this.#lookBefore(tool, input);
         this.#add(call, { tool, input, callId, caller, ticket, verdict, before });
         await this.#label(tool, { input, callId, caller });
         return undefined;
@@ -542,18 +542,21 @@ export class AgentCalls {
     });
   }
 
-  /** What the call may change, as it is now. Undefined if it changes no files. */
-  async #lookBefore(name: string, input: Record<string, unknown>): Promise<Looked | undefined> {
+  /** What the call may change, as it is now. Undefined if it changes no files; a text if what it changes cannot be looked at. */
+  async #lookBefore(asked: AnyTool | string, input: Record<string, unknown>): Promise<OpenCall["before"]> {
     const { haft, workspace } = this.#options;
-    const tool = haft.tools.registry.get(name);
-    if (!this.#changes || !tool || tool.kind === ToolKind.ReadOnly) return undefined;
+    const isRead = typeof asked === "string";
+    const tool = haft.tools.registry.get(isRead ? asked : asked.name);
+    if (!this.#changes || !tool || tool.kind === ToolKind.ReadOnly || WITHOUT_FILES.has(tool.name)) return undefined;
     try {
+      // Of an input that is not known as a whole, neither are the files.
+      if (!isRead) return await this.#changes.look();
       if (tool.name === "exec") return isHarmless(input, workspace) ? undefined : await this.#changes.look();
       const signature = await tool.signature?.(tool.build(input).params);
       const { changes = [] } = typeof signature === "object" ? signature : {};
       return await this.#changes.look(changes.map((path) => workspace.files.realPath(path)));
-    } catch {
-      return undefined;
+    } catch (error) {
+      return errorMessage(error);
     }
   }
 
@@ -561,7 +564,7 @@ export class AgentCalls {
   async #recordChanges({ before, callId, caller, tool }: OpenCall): Promise<void> {
     if (!this.#changes || !before) return;
     const { session, user, agent } = caller;
-    const toolName = String(tool).replace(`@${VERSION}`, "");
+    const toolName = (typeof tool === "string" ? tool : tool.name).replace(`@${VERSION}`, "");
     const note = (data: object) =>
       this.#options.audit.append({
         kind: "note",
@@ -570,6 +573,8 @@ export class AgentCalls {
         toolName,
         data: { action: "agent_changes", ...data },
       });
+    const isNotCovered = (why: string) => note({ note: `Undo does not cover this call: ${why}` });
+    if (typeof before === "string") return void (await isNotCovered(before));
     try {
       const { notKept, ...found } = await this.#changes.record(before, {
         callId,
@@ -582,7 +587,7 @@ export class AgentCalls {
       const said = "Undo does not cover everything that this call has changed.";
       await note({ note: said, ...found, notKept: notKept.slice(0, MAX_NOTED), notKeptCount: notKept.length });
     } catch (error) {
-      await note({ note: `Undo does not cover this call: ${errorMessage(error)}` });
+      await isNotCovered(errorMessage(error));
     }
   }
 
@@ -619,7 +624,7 @@ export class AgentCalls {
     const calls = this.#open.get(key) ?? [];
     this.#open.delete(key);
     for (const open of calls) {
-      if (open.before) this.#changes?.forget(open.before);
+      if (typeof open.before === "object") this.#changes?.forget(open.before);
       await this.#end(open, () => {
         const message = `Not reported: ${open.caller.agent} was allowed to run it, and has not said how it ended.`;
         throw toolError("unknown_outcome", message);

@@ -2,13 +2,14 @@
  * What the calls of other agents change in the workspace, for undo. The agent runs them, so the state before is looked at when a
  * call is let through, and compared when its end is reported. Bounded: what could not be kept is named.
  */
-import { lstatSync, readdirSync } from "node:fs";
+import { type Dirent, lstatSync, opendirSync } from "node:fs";
 import { join } from "node:path";
 import { type Files, filesOfCommands } from "../io/files/files.ts";
 import {
   type ChangeMaker,
   type EntryState,
   type FileChange,
+  MAX_UNDO_BYTES,
   recordChange,
   type UndoJournal,
 } from "../io/files/undo-store.ts";
@@ -19,10 +20,12 @@ const MAX_KEPT_FILE = 1024 * 1024;
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 /** The agent waits for it. */
 const MAX_KEEPING_MS = 200;
+/** Less than agents give to a report. */
+const MAX_RECORDING_MS = 10_000;
 const MAX_RECORDED = 2000;
-/** Calls that were not reported keep their contents in memory. */
+/** Calls that were not reported keep what there was in memory. */
 const MAX_LOOKED = 16;
-/** They are large, and made again from other files; parts of a repository that are put back alone break it. */
+/** Folders that are large, and made again from other files; parts of a repository that are put back alone break it. */
 const SKIPPED: ReadonlySet<string> = new Set([".git", "node_modules"]);
 
 interface Entry {
@@ -30,12 +33,16 @@ interface Entry {
   stamp: string;
   /** Undefined if there was no room for it. */
   state?: EntryState & { bytes?: Buffer };
+  /** Nobody looks into it. */
+  isSkipped?: boolean;
 }
 
 /** The workspace before a call: all of it, or the paths that the call names. */
 export interface Looked {
   entries: Map<string, Entry>;
   named?: readonly string[];
+  /** Of the contents in it. */
+  bytes: number;
   /** Not all entries of the workspace are in it. */
   isCut: boolean;
 }
@@ -55,6 +62,8 @@ export class AgentChanges {
   readonly #journal: UndoJournal;
   /** Of calls that run now: what one of them changed is no change of the others. */
   readonly #open = new Set<Looked>();
+  /** Ends are recorded one after the other, or two calls that end together would both have what one of them changed. */
+  #recording: Promise<unknown> = Promise.resolve();
 
   constructor({ files, folder, journal }: { files: Files; folder: string; journal: UndoJournal }) {
     this.#files = filesOfCommands(files);
@@ -65,21 +74,21 @@ export class AgentChanges {
   /** Before a call. `named`: the paths that it changes; undefined: whatever a command may change. */
   async look(named?: readonly string[]): Promise<Looked> {
     const { entries, isCut } = this.#list(named);
-    const until = Date.now() + MAX_KEEPING_MS;
-    let bytes = 0;
-    for (const [path, entry] of entries) {
-      const size = sizeIn(entry.stamp);
-      const isKept = named !== undefined || (size <= MAX_KEPT_FILE && bytes + size <= MAX_KEPT_BYTES);
-      if (!isKept || (named === undefined && Date.now() > until)) continue;
-      entry.state = await this.#stateAt(path);
-      bytes += size;
-    }
-    const looked = { entries, named, isCut };
+    const looked: Looked = { entries, named, isCut, bytes: 0 };
+    // From now on: what ends meanwhile is no change of this call.
     this.#open.add(looked);
     const [oldest] = this.#open;
     if (oldest && this.#open.size > MAX_LOOKED) {
       this.#open.delete(oldest);
-      for (const entry of oldest.entries.values()) entry.state = undefined;
+      oldest.entries.clear();
+      oldest.isCut = true;
+    }
+    const until = Date.now() + MAX_KEEPING_MS;
+    for (const [path, entry] of entries) {
+      if (entry.isSkipped || !hasRoom(looked, sizeIn(entry.stamp)) || (!named && Date.now() > until)) continue;
+      const state = await this.#stateAt(path);
+      // Meanwhile another call may have ended that changed it.
+      if (entries.get(path) === entry) keep(looked, entry, state);
     }
     return looked;
   }
@@ -90,8 +99,15 @@ export class AgentChanges {
   }
 
   /** After the call: writes what changed into the journal, as changes of the call. */
-  async record(before: Looked, maker: ChangeMaker): Promise<FoundChanges> {
+  record(before: Looked, maker: ChangeMaker): Promise<FoundChanges> {
+    const recorded = this.#recording.then(() => this.#record(before, maker));
+    this.#recording = recorded.catch(() => undefined);
+    return recorded;
+  }
+
+  async #record(before: Looked, maker: ChangeMaker): Promise<FoundChanges> {
     this.#open.delete(before);
+    const until = Date.now() + MAX_RECORDING_MS;
     const now = this.#list(before.named);
     const isCut = before.isCut || now.isCut;
     const changed = [...new Set([...before.entries.keys(), ...now.entries.keys()])].filter(
@@ -105,14 +121,22 @@ export class AgentChanges {
     const there = byPath.filter((path) => now.entries.has(path));
     const notKept: string[] = [];
     let recorded = 0;
+    const after = { named: before.named, bytes: 0 };
     for (const path of [...gone, ...there]) {
       const entry = before.entries.get(path);
-      const next = await this.#stateAt(path);
-      const change = next && recorded < MAX_RECORDED ? changeOf(path, entry, next) : "unknown";
-      for (const other of this.#open) takeOver(other, path, now.entries.get(path), next);
+      const found = now.entries.get(path);
+      const isLeft = entry?.isSkipped || found?.isSkipped || recorded >= MAX_RECORDED || Date.now() > until;
+      const next = isLeft ? undefined : await this.#stateAt(path);
+      const change = next ? changeOf(path, entry, next) : "unknown";
+      for (const other of this.#open) takeOver(other, path, found, next);
       if (change === undefined) continue;
       if (change === "unknown" || change.omitted) notKept.push(this.#files.show(path));
       if (change === "unknown") continue;
+      // Undo needs the hash of what is new. The contents of large ones would push out what older calls replaced.
+      const size = next?.bytes?.length ?? 0;
+      const isKept = hasRoom(after, size);
+      if (isKept) after.bytes += size;
+      else change.next = { ...change.next, bytes: undefined };
       await recordChange({ journal: this.#journal, ...maker }, change);
       recorded++;
     }
@@ -131,14 +155,15 @@ export class AgentChanges {
     // Upper folders first: what people write is there.
     const folders = [this.#folder];
     for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
-      for (const found of listed(folder)) {
-        if (SKIPPED.has(found.name)) continue;
+      for (const found of listed(folder, MAX_ENTRIES - entries.size + 1)) {
         const path = join(folder, found.name);
         const stamp = stampAt(path);
         if (stamp === undefined) continue;
         if (entries.size >= MAX_ENTRIES) return { entries, isCut: true };
-        entries.set(path, { stamp });
-        if (found.isDirectory()) folders.push(path);
+        // That it is another one, or gone, is seen, and that undo does not put it back is said.
+        const isSkipped = SKIPPED.has(found.name) && found.isDirectory();
+        entries.set(path, isSkipped ? { stamp: `${stamp} ${numberOf(path)}`, isSkipped } : { stamp });
+        if (found.isDirectory() && !isSkipped) folders.push(path);
       }
     }
     return { entries, isCut: false };
@@ -167,19 +192,46 @@ function sizeIn(stamp: string): number {
   return Number(stamp.split(" ")[2] ?? 0);
 }
 
-function listed(folder: string) {
+function numberOf(path: string): string {
+  return `${lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino}`;
+}
+
+/** At most `count`: a folder may have millions. */
+function listed(path: string, count: number): Dirent[] {
+  const found: Dirent[] = [];
   try {
-    return readdirSync(folder, { withFileTypes: true });
+    const folder = opendirSync(path, { bufferSize: 512 });
+    try {
+      for (let each = folder.readSync(); each && found.length < count; each = folder.readSync()) found.push(each);
+    } finally {
+      folder.closeSync();
+    }
   } catch {
-    return [];
+    // It is gone, or may not be read.
   }
+  return found;
+}
+
+/** An edit names few files, and undo is to have them as a whole. */
+function hasRoom({ named, bytes }: Pick<Looked, "named" | "bytes">, size: number): boolean {
+  const [each, all] = named ? [MAX_UNDO_BYTES, MAX_UNDO_BYTES] : [MAX_KEPT_FILE, MAX_KEPT_BYTES];
+  return size <= each && bytes + size <= all;
+}
+
+function keep(looked: Looked, entry: Entry, state: Entry["state"]): void {
+  const size = state?.bytes?.length ?? 0;
+  const isKept = hasRoom(looked, size);
+  entry.state = isKept ? state : undefined;
+  if (isKept) looked.bytes += size;
 }
 
 /** What one call changed is the state before for the calls that still run. */
 function takeOver(other: Looked, path: string, entry: Entry | undefined, state: Entry["state"]): void {
   if (other.named && !other.named.includes(path)) return;
-  if (entry) other.entries.set(path, { ...entry, state });
-  else other.entries.delete(path);
+  if (!entry) return void other.entries.delete(path);
+  const taken: Entry = { stamp: entry.stamp, isSkipped: entry.isSkipped };
+  keep(other, taken, state);
+  other.entries.set(path, taken);
 }
 
 /** Undefined if nothing changed that undo knows of; "unknown" if it cannot be recorded at all. */

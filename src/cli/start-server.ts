@@ -149,7 +149,11 @@ function hookSource(env: StartOptions["env"]): HookSource {
   return {
     async list() {
       const { GAPS, installedHooks, stateOf } = await load();
-      return installedHooks(env).map((hook) => ({ ...hook, state: stateOf(hook), gap: GAPS[hook.agent] }));
+      return installedHooks(env).map(({ native: _words, ...hook }) => ({
+        ...hook,
+        state: stateOf(hook),
+        gap: GAPS[hook.agent],
+      }));
     },
     async prove(file) {
       const { installedHooks, proveHook } = await load();

@@ -15,7 +15,7 @@ beforeAll(async () => {
   folder = temporaryFolder();
   const home = temporaryFolder();
   mkdirSync(join(home, ".config", "haft"), { recursive: true });
-  const allow = ["Bash(make:*)", "Edit(**)", "Write(**)"];
+  const allow = ["Bash", "Edit(**)", "Write"];
   writeFileSync(join(home, ".config", "haft", "config.yml"), `permissions:\n  allow: ${JSON.stringify(allow)}\n`);
   host = await openHaft(folder, { stateFolder: home, home, env: {} });
   const { haft, workspace, store } = host;
@@ -86,7 +86,7 @@ test("says what it could not keep, and undo refuses that", { timeout: 60_000 }, 
   writeFileSync(at("large.bin"), Buffer.alloc(2 * 1024 * 1024, 1));
   const { callId, notes } = await ran("large", "make large", () => writeFileSync(at("large.bin"), "small\n"));
   expect(notes).toMatchObject([{ action: "agent_changes", notKept: ["large.bin"] }]);
-  await expect(host.undo.undoCall(callId)).rejects.toThrow();
+  await expect(host.undo.undoCall(callId)).rejects.toThrow(/large\.bin/);
   expect(text("large.bin")).toBe("small\n");
 });
 
@@ -129,4 +129,84 @@ test("a report without its call, and a call without its report, record no change
   writeFileSync(at("silent.txt"), "x\n");
   await send({ session_id: "silent", cwd: folder, hook_event_name: "Stop" });
   expect(await count()).toBe(before);
+});
+
+test("two calls that end at the same time: each change is of one of them", { timeout: 60_000 }, async () => {
+  const names = Array.from({ length: 20 }, (_, index) => `end-${index}.txt`);
+  for (const name of names) writeFileSync(at(name), "old\n");
+  await send(AGENT_RIGS.claude.before("make five", folder, "fifth"));
+  await send(AGENT_RIGS.claude.before("make six", folder, "sixth"));
+  for (const name of names) writeFileSync(at(name), "new\n");
+  await Promise.all([
+    send(AGENT_RIGS.claude.after("make five", folder, "fifth")),
+    send(AGENT_RIGS.claude.after("make six", folder, "sixth")),
+  ]);
+  const store = host.store.undo(host.config.folder);
+  const found = [
+    ...(await store.list({ session: "claude:fifth" })),
+    ...(await store.list({ session: "claude:sixth" })),
+  ];
+  expect(found.map(({ path }) => path).toSorted()).toEqual(names.map(at).toSorted());
+});
+
+test("says that a repository or packages are gone, which undo does not put back", { timeout: 60_000 }, async () => {
+  mkdirSync(at(".git/objects"), { recursive: true });
+  mkdirSync(at("app/node_modules/left"), { recursive: true });
+  const { notes } = await ran("gone", "make clean", () => {
+    for (const path of [".git", "app/node_modules"]) rmSync(at(path), { recursive: true });
+  });
+  expect(notes).toMatchObject([{ action: "agent_changes", notKept: expect.toSatisfy(hasBoth) }]);
+  function hasBoth(paths: string[]): boolean {
+    return paths.toSorted().join() === ".git,app/node_modules";
+  }
+});
+
+test("covers a command with parameters that are not known, and says which file it cannot look at", async () => {
+  writeFileSync(at("extra.txt"), "old\n");
+  const used = (name: string, tool: string, input: object, session: string) => ({
+    ...{ session_id: session, cwd: folder, hook_event_name: name, tool_use_id: "t1" },
+    ...{ tool_name: tool, tool_input: input, tool_response: { ok: true } },
+  });
+  const extra = ["Bash", { command: "make extra", later: 1 }, "extra"] as const;
+  const asked = send(used("PreToolUse", ...extra));
+  expect(await asked).toSatisfy(AGENT_RIGS.claude.passes);
+  writeFileSync(at("extra.txt"), "new\n");
+  await send(used("PostToolUse", ...extra));
+  expect(await host.store.undo(host.config.folder).list({ session: "claude:extra" })).toMatchObject([
+    { path: at("extra.txt"), tool: "exec" },
+  ]);
+  const outside = ["Write", { file_path: join(temporaryFolder(), "x.txt"), content: "x" }, "outside"] as const;
+  expect(await send(used("PreToolUse", ...outside))).toSatisfy(AGENT_RIGS.claude.passes);
+  await send(used("PostToolUse", ...outside));
+  const { entries } = await host.store.audit.query({ limit: 1000 });
+  const notes = entries.filter(({ kind, caller }) => kind === "note" && caller?.session === "claude:outside");
+  expect(notes).toMatchObject([{ data: { note: expect.stringContaining("Undo does not cover this call") } }]);
+}, 60_000);
+
+test("what is known of many calls that are not reported is dropped, and said", { timeout: 60_000 }, async () => {
+  for (let index = 0; index < 18; index++)
+    await send({ ...AGENT_RIGS.claude.before(`make ${index}`, folder, "many"), tool_use_id: `t${index}` });
+  writeFileSync(at("many.txt"), "x\n");
+  await send({ ...AGENT_RIGS.claude.after("make 0", folder, "many"), tool_use_id: "t0" });
+  const store = host.store.undo(host.config.folder);
+  expect(await store.list({ session: "claude:many" })).toEqual([]);
+  const { entries } = await host.store.audit.query({ limit: 1000 });
+  const notes = entries.filter(({ kind, caller }) => kind === "note" && caller?.session === "claude:many");
+  expect(notes).toMatchObject([{ data: { isCut: true, recorded: 0 } }]);
+  await send({ ...AGENT_RIGS.claude.after("make 17", folder, "many"), tool_use_id: "t17" });
+  expect(await store.list({ session: "claude:many" })).toMatchObject([{ path: at("many.txt") }]);
+});
+
+test("large new files are taken back, and push nothing out of the journal", { timeout: 60_000 }, async () => {
+  const { callId, notes } = await ran("build", "make build", () => {
+    mkdirSync(at("dist"));
+    for (const name of ["a", "b"]) writeFileSync(at(`dist/${name}`), Buffer.alloc(3 * 1024 * 1024, name));
+  });
+  expect(notes).toEqual([]);
+  const store = host.store.undo(host.config.folder);
+  const made = (await store.list({ callId })).flatMap(({ next }) => (next.kind === "file" ? [next.hash!] : []));
+  expect(made).toHaveLength(2);
+  for (const hash of made) expect(await store.content(hash)).toBeUndefined();
+  await host.undo.undoCall(callId);
+  expect(existsSync(at("dist"))).toBe(false);
 });
