@@ -80,8 +80,12 @@ interface Started {
   words?: readonly string[];
 }
 
-/** What the client becomes without a server: it says so, and what it got. */
-const NODE = ["/bin/sh", "-c", 'echo "NODE $HAFT_STATE_DIR $(wc -c)"'];
+/** What the client becomes without a server: it says so, and what it got. A shell hides that a variable is there twice. */
+const NODE = [
+  "/bin/sh",
+  "-c",
+  `echo "NODE $(tr '\\0' '\\n' </proc/$$/environ | sed -n 's/^HAFT_STATE_DIR=//p') $(wc -c)"`,
+];
 
 function start({ input = "{}", isOpen, limit = "60000", agent = "claude", place, cwd = folder, env, words }: Started) {
   const given = words ?? [agent, limit, root, place ?? basename(state), ...NODE];
@@ -133,8 +137,12 @@ describe.runIf(isHere)("the native client", { timeout: 60_000 }, () => {
       expect(await run({ input }), `the token "${token}"`).toEqual(becameNode(200_000));
     }
     rmSync(join(state, "hook.token"));
-    symlinkSync("/etc/passwd", join(state, "hook.token"));
+    await serve();
+    expect(await run({ input }), "a server").toMatchObject({ stdout: "said\n" });
+    renameSync(join(state, "hook.token"), join(state, "token"));
+    symlinkSync(join(state, "token"), join(state, "hook.token"));
     expect(await run({ input }), "a token that is a link").toEqual(becameNode(200_000));
+    await served!.close();
     rmSync(state, { recursive: true });
     expect(await run({ input }), "no state folder").toEqual(becameNode(200_000));
   });
