@@ -141,11 +141,13 @@ test("in a shared store a promotion is one transaction, and one that comes too l
     record: async ({ data }) => void actions.push(data?.["action"]),
     pastCalls: () => (async function* () {})(),
   });
-  const identity = { id: "1", name: "ann", scopes: ["admin" as const], kind: "token" as const };
-  const context = { identity, signal: new AbortController().signal } as Parameters<typeof api.promote>[0];
-  const promote = (rule: string) =>
-    api.promote({ ...context, body: { change: { add: [{ rule, decision: "allow" }] }, name: rule } });
-  const rollback = async () => api.rollback({ ...context } as Parameters<typeof api.rollback>[0]);
+  const request = {
+    identity: { id: "1", name: "ann", scopes: ["admin" as const], kind: "token" as const },
+    ...{ params: {}, query: {}, signal: new AbortController().signal, setHeader: () => undefined },
+  };
+  const promote = async (rule: string) =>
+    api.promote({ ...request, body: { change: { add: [{ rule, decision: "allow" }] }, name: rule } });
+  const rollback = async () => api.rollback({ ...request, body: undefined });
   const saved = async () => (await rules.list()).map(({ rule }) => rule);
   await rules.add({ list: "deny", rule: "Edit(keep/**)" });
   const first = await promote("Edit(a/**)");
