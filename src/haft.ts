@@ -75,7 +75,7 @@ export interface HaftOptions {
   /** How long a call that asks waits for an answer; without one it is denied. */
   approvalWaitMs?: number;
   /** How long questions can be answered, how many may be pending, and how long results are kept for repeated call ids. */
-  approvals?: Omit<CallsOptions, "clock" | "store"> & { maxShownBytes?: number };
+  approvals?: Omit<CallsOptions, "clock" | "store" | "limitsOf"> & { maxShownBytes?: number };
   /** The most that a grant may have: minutes, uses, and the sum of a unit. More is an error. */
   grants?: GrantCaps;
   /** Where calls are kept that wait for a person or have an idempotency key. Default: in memory. */

@@ -58,6 +58,7 @@ import { refuseMisreadRules } from "./gate/permit/rules/rule.ts";
 import { type AnyLayer, isForCaller, isVisible, searchableTools, visible } from "./gate/permit/visible-tools.ts";
 import type { SavedFor } from "./gate/permit/describe-grant.ts";
 import { Grants } from "./gate/permit/grants.ts";
+import { Limits } from "./gate/permit/limits.ts";
 import { createProvenance, type Provenance } from "./gate/permit/provenance/provenance.ts";
 import { isToolAllowed } from "./gate/permit/tool-policy.ts";
 import { type CodeRunner, createCodeRunner } from "./code/code-runner.ts";
@@ -139,6 +140,7 @@ class Runtime {
   readonly approvals: Approvals;
   readonly rules: RuleSet;
   readonly grants: Grants;
+  readonly limits: Limits;
   readonly provenance: Provenance;
   readonly admission: ReturnType<typeof admit>;
   readonly permission: Permit;
@@ -171,7 +173,10 @@ class Runtime {
     this.spill = options.spill ?? workspace?.spill ?? new MemorySpill();
     this.queue = this.#openQueue();
     this.#live = liveSettings(options);
-    this.calls = new Calls(Object.assign(this.#live.approvals, { clock: this.clock, store: this.queue.calls }));
+    const limitsOf = (call: Call) => this.limits.chargesOf(call);
+    this.calls = new Calls(
+      Object.assign(this.#live.approvals, { clock: this.clock, store: this.queue.calls, limitsOf }),
+    );
     this.approvals = new Approvals(this.calls, {
       answer: (id, answer) => this.answer(id, answer),
       follow: (id, follow) => this.stored.follow(id, follow),
@@ -182,6 +187,9 @@ class Runtime {
     // Commands and searches name no file that they read, so the workspace itself denies what rules deny.
     this.#unfollow = this.rules.follow(() => workspace?.denyReads(this.rules.deniedReadGlobs(this.folder)));
     this.grants = this.#openGrants();
+    const { rules, calls, clock } = this;
+    const { timeouts } = this.#live;
+    this.limits = new Limits({ rules, calls, clock, timeouts });
     workspace?.sandbox?.denyPrograms(() => this.rules.deniedPrograms());
     this.provenance = createProvenance(options.provenance ?? {}, {
       now: () => this.clock.now(),
@@ -197,7 +205,7 @@ class Runtime {
     const context = hostContext({ contextFor, forAll: decide !== undefined, clock: this.clock });
     // A cached result is older than the host's judgement.
     const cache = new ResultCache(this.clock, decide ? 0 : undefined);
-    const { calls, log, registry } = this;
+    const { log, registry } = this;
     const { hasOtherData } = context;
     const idempotency = idempotencyStages({
       calls,
@@ -210,6 +218,7 @@ class Runtime {
         return this.permission.enter(call);
       },
       replayed: this.provenance.taint.replayed,
+      started: (call, begin) => this.limits.start(call, begin, this.admission),
     });
     this.admission = admit({ limits: this.#live.concurrency, clock: this.clock, deadlines });
     this.permission = this.#openPermission(hooks);
@@ -374,7 +383,7 @@ class Runtime {
   }
 
   #openPermission(hooks: ReturnType<typeof createHooks> | undefined): Permit {
-    const { grants, provenance, folder: cwd, rules, clock, events, calls } = this;
+    const { grants, limits, provenance, folder: cwd, rules, clock, events, calls } = this;
     const { requiresApproval, decide, saveRule, workspace, approver } = this.options;
     const live = this.#live;
     const heard =
@@ -384,7 +393,7 @@ class Runtime {
         this.#shadow?.hear(call.input, decided);
         return decided;
       });
-    const judging = { rules, grants, provenance, hooks, cwd, clock, requiresApproval, decide: heard };
+    const judging = { rules, grants, limits, provenance, hooks, cwd, clock, requiresApproval, decide: heard };
     this.#judging = judging;
     const shadow = () => this.#shadow;
     return new Permit({
@@ -414,6 +423,7 @@ class Runtime {
         }
       },
       savedFor: this.savedFor,
+      limits,
       modeOf: ({ options }) => rules.modeOf(options.mode),
       contextFor: (call) => this.gate.contextFor(call),
       overlayOf: ({ caller }) => workspace && Object.fromEntries(workspace.environments.of(caller.session).entries()),
@@ -589,11 +599,12 @@ function idleIf(stage: Stage, isIdle: (tool: AnyTool) => boolean): Stage {
 /** The public object of a runtime: bound functions, none of which runs a call without the gate. */
 function publicOf(runtime: Runtime): Haft {
   const { registry, approvals, provenance, log, spill, jobs, tokens, clock, folder, events, gate } = runtime;
-  const { rules, grants, layersFor } = runtime;
+  const { rules, grants, limits, layersFor } = runtime;
   const policy = createPolicyView({
     registry,
     rules,
     grants,
+    limits,
     layersFor,
     provenance,
     cwd: folder,

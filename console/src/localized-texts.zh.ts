@@ -83,6 +83,7 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "danger.deletesResources": "会删除集群或云账户的资源。",
   "danger.dropsTables": "会删除表或数据库。",
 
+  "lint.limitAmount": "此限额列出的工具都没有金额，因此其总和不计任何内容。请用工具的 `amount` 指明参数。",
   "lint.projectMode": "项目的文件不能设置 bypassPermissions。请在你自己的设置中设置。",
   "lint.allowPattern": "允许模式必须写明服务器：写 “mcp__server__*”，或写出工具名。",
   "lint.unknown": "没有“{name}”。{hint}",
@@ -181,6 +182,10 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "verdict.allowRule": "规则 {rule}（{origin}）允许它。",
   "verdict.grant": "授权 {grant} 允许它。",
   "verdict.otherDefinition": "“{tool}”的定义与给出授权 {grant} 时不同，因此该授权不适用。",
+  "verdict.limitReached": "已达到限额（{limit}）：已用 {used}，共 {max}，而此调用需要 {takes}。{time} 释放。",
+  "verdict.limitUsedUp": "已达到限额（{limit}）：已用 {used}，共 {max}，而此调用需要 {takes}。可由人员提高限额。",
+  "verdict.limitTooMuch": "此调用需要 {takes}，超过限额（{limit}）的总量：{max}。",
+  "verdict.limitUnreadable": "此调用没有限额（{limit}）可计算的金额。",
   "verdict.allowRules": "规则 {rules} 允许它的每一部分。",
   "verdict.planMode": "计划模式下只运行只读工具。",
   "verdict.protected": "{path} 受保护：{why}。",

@@ -1,6 +1,6 @@
 import type { Caller } from "../core/call.ts";
 import type { MaybePromise } from "../core/stage.ts";
-import { chargeOf, type GrantRows, MemoryGrantRows, settlementOf } from "./grants.ts";
+import { chargeOf, type GrantRows, isLimitCharge, MemoryGrantRows, settlementOf } from "./grants.ts";
 import { type DueJobs, type JobRows, MemoryJobRows } from "./job-rows.ts";
 import type { WholePreview } from "./shown-question.ts";
 import type { QueuedJob, StoredCall } from "./stored-call.ts";
@@ -89,8 +89,8 @@ export interface CallStore {
   takeDue(due: DueJobs, transition: RowChange): MaybePromise<StoredCall[]>;
   /** The ended calls with this id that have a charge of the grant, the newest first: ids are unique in one conversation only. */
   findCharged(callId: string, grant: string): MaybePromise<StoredCall[]>;
-  /** For a call that did not happen and has no question. */
-  remove(id: string): MaybePromise<void>;
+  /** For a call that did not happen and has no question. `keepsLimits`: what it took from limits stays. */
+  remove(id: string, keepsLimits?: boolean): MaybePromise<void>;
   /** A number for each row that grows with each of its changes. */
   versions(ids: readonly string[]): MaybePromise<ReadonlyMap<string, number>>;
   /** Rows with a question, the newest `max`, oldest first. */
@@ -135,7 +135,7 @@ export class MemoryCallStore implements CallStore {
   readonly processId = "this process";
   readonly pollMs = undefined;
   readonly jobs = new MemoryJobRows();
-  readonly grants = new MemoryGrantRows();
+  readonly grants: MemoryGrantRows;
   readonly #listeners: ((id: string) => void)[] = [];
   readonly #capacity: number;
   readonly #now: () => number;
@@ -150,6 +150,7 @@ export class MemoryCallStore implements CallStore {
   constructor(capacity = 1000, now = () => Date.now()) {
     this.#capacity = capacity;
     this.#now = now;
+    this.grants = new MemoryGrantRows(now);
   }
 
   digest(text: string): string {
@@ -217,10 +218,10 @@ export class MemoryCallStore implements CallStore {
     return ended.filter((row) => row.callId === callId && chargeOf(row, grant));
   }
 
-  remove(id: string): void {
+  remove(id: string, keepsLimits = false): void {
     const row = this.#open.get(id);
     if (!row) return;
-    this.#settle(row, {});
+    this.#settle(row, { charges: keepsLimits ? row.charges?.filter(isLimitCharge) : undefined });
     this.#drop(row);
   }
 

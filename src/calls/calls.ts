@@ -18,7 +18,8 @@ import {
   type QuestionQuery,
   type WithChange,
 } from "./call-store.ts";
-import { type Charge, type ChargedCall, chargedCall, chargesOf, type GrantRows } from "./grants.ts";
+import { type Charge, type ChargedCall, chargedCall, chargesOf, type GrantRows, withLimits } from "./grants.ts";
+import type { LimitCharge } from "./limits.ts";
 import { redacted } from "./redact-ended.ts";
 import type { QuestionDraft, WholePreview } from "./shown-question.ts";
 import { replacedResult } from "./stored-result.ts";
@@ -59,6 +60,8 @@ export interface CallsOptions extends Partial<OpenLimits> {
   replayMs?: number;
   /** Checks every answer, from every interface. A returned text refuses it and says why. */
   checkAnswer?(approval: Approval, answer: ApprovalAnswer): MaybePromise<string | undefined>;
+  /** What a call takes from the limits of the policy when it starts. Default: nothing. */
+  limitsOf?(call: Call): readonly LimitCharge[];
 }
 
 /** The parts of a call that cannot be stored. Known while this process lives. */
@@ -280,11 +283,22 @@ export class Calls {
    * Starts an approved call in this process; undefined if another process starts it, or nobody may. Before an effect, the start
    * is on the disk: after a power cut the call is not started again.
    */
-  async claim(row: StoredCall, { isReadOnly }: AnyTool): Promise<StoredCall | undefined> {
+  async claim(row: StoredCall, call: Call): Promise<StoredCall | undefined> {
     await this.#denying.get(row.id);
     const isExpired = (now: StoredCall): boolean => this.#isExpired(now);
-    const start = claim(this.#store.processId, isExpired, await this.#deadHolder(row));
-    return this.#change(row.id, start, { synced: !isReadOnly });
+    const charges = this.#limitsOf(call, undefined, row);
+    const start = claim(this.#store.processId, isExpired, await this.#deadHolder(row), charges);
+    return this.#change(row.id, start, { synced: !toolOf(call).isReadOnly });
+  }
+
+  /** What a call takes when it starts now: from its grants, and from limits. */
+  chargesOf(call: Call, row?: StoredCall): readonly Charge[] | undefined {
+    return this.#limitsOf(call, chargesOf(call), row);
+  }
+
+  #limitsOf(call: Call, charges: readonly Charge[] | undefined, row: StoredCall | undefined) {
+    const limits = this.#options.limitsOf?.(call) ?? [];
+    return withLimits(charges, limits, { beyond: row?.question?.verdict.beyond, now: this.#clock.now() });
   }
 
   /** Starts a call that needs no approval: inserts its row, and takes from its grants. */
@@ -293,7 +307,7 @@ export class Calls {
     row.owner = this.#store.processId;
     row.epoch = 1;
     row.begunAt = row.createdAt;
-    row.charges = chargesOf(call);
+    row.charges = this.chargesOf(call);
     return this.#store.insert(row, { entry, synced: !toolOf(call).isReadOnly });
   }
 
@@ -362,7 +376,7 @@ export class Calls {
     const row = await this.#store.jobs.getToChange(jobId);
     if (!row) return undefined;
     const { processId } = this.#store;
-    const start = claim(processId, (now) => this.#isExpired(now), undefined, chargesOf(call));
+    const start = claim(processId, (now) => this.#isExpired(now), undefined, this.chargesOf(call, row));
     try {
       await this.#denying.get(row.id);
       return await this.#change(row.id, start, written);
@@ -395,9 +409,9 @@ export class Calls {
     return this.#changeSurely(row.id, requeue(this.#store.processId, requeued));
   }
 
-  /** Deletes the row of a call that did not happen. */
-  remove({ id }: StoredCall): MaybePromise<void> {
-    const removed = this.#store.remove(id);
+  /** Deletes the row of a call that did not happen. `keepsLimits`: it goes on without the row, so it stays counted. */
+  remove({ id }: StoredCall, keepsLimits = false): MaybePromise<void> {
+    const removed = this.#store.remove(id, keepsLimits);
     if (removed instanceof Promise) return removed.then(() => this.#watch.notify(id));
     this.#watch.notify(id);
   }

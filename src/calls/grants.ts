@@ -4,6 +4,16 @@ import { SKEW_MS } from "../core/clock.ts";
 import { toolError, ToolError } from "../core/error.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
+import {
+  fromMicros,
+  type LimitCharge,
+  type LimitRows,
+  type LimitUse,
+  MemoryLimitRows,
+  slotOf,
+  toMicros,
+  UNREADABLE_AMOUNT,
+} from "./limits.ts";
 
 /** Whom a grant covers. `null`: only callers without one. Omitted: any. A subagent is covered only by a grant of its depth. */
 export interface GrantHolder {
@@ -60,14 +70,21 @@ export interface Grant {
   endedBy?: string;
 }
 
-/** What a call takes from a grant. In the row of the call, and in the counters of the grant, in one transaction. */
+/** What a call takes from a grant or a limit. In the row of the call, and in the counters of both, in one transaction. */
 export interface Charge {
+  /** The id of the grant, or of the counter of the limit. */
   grant: string;
   /** What the tool names as its amount. */
   amount?: number;
   unit?: string;
   /** The outcome of the call is unknown. It stays charged. */
   isUnknown?: boolean;
+  /** Set if it is a charge of a limit. */
+  limit?: LimitUse;
+}
+
+export function isLimitCharge(charge: Charge): charge is LimitCharge {
+  return charge.limit !== undefined;
 }
 
 /** A new grant. */
@@ -112,6 +129,8 @@ export interface GrantRows {
   ): MaybePromise<Grant | undefined>;
   /** Calls the listener when a charge of this process has used up a grant. */
   onUsedUp(listener: (grant: Grant) => void): void;
+  /** What was used of limits. */
+  readonly limits: LimitRows;
 }
 
 /** Whether the caller may use the grant. `processId`: of the process that the caller is in. */
@@ -233,6 +252,22 @@ export function chargesOf({ verdict, tool, input }: Pick<Call, "verdict" | "tool
   return verdict.grants.map((grant) => ({ grant, amount: amount?.micros, unit: amount?.unit }));
 }
 
+/** The same and what it takes from limits, from now on. `beyond`: the limits that a person was asked about. */
+export function withLimits(
+  charges: readonly Charge[] | undefined,
+  limits: readonly LimitCharge[],
+  { beyond = [], now }: { beyond?: readonly string[] | undefined; now: number },
+): readonly Charge[] | undefined {
+  if (limits.length === 0) return charges;
+  const own = limits.flatMap(({ limit, ...charge }): LimitCharge[] => {
+    const isBeyond = beyond.includes(charge.grant) || undefined;
+    // A person was asked about a call whose amount nobody can read.
+    if (isBeyond && charge.amount === UNREADABLE_AMOUNT) return [];
+    return [{ ...charge, limit: { ...limit, isBeyond, at: slotOf(limit.perMs, now) } }];
+  });
+  return [...(charges ?? []), ...own];
+}
+
 /** What the row has beside new charges of the same call: a call is charged once, however often it is started. */
 export function withCharges(
   known: readonly Charge[] | undefined,
@@ -252,6 +287,8 @@ export interface Settlement {
   made: Charge[];
   /** Changes of counters that nothing refuses: what was given back, and what is unknown or known by now. */
   counted: { grant: string; used: number; spent: number; unknown: number }[];
+  /** The same of limits. */
+  limits: { made: LimitCharge[]; back: LimitCharge[] };
 }
 
 export function settlementOf(
@@ -259,32 +296,32 @@ export function settlementOf(
   after: readonly Charge[] | undefined,
 ): Settlement | undefined {
   if (before === after || (!before?.length && !after?.length)) return undefined;
-  const settled: Settlement = { made: [], counted: [] };
+  const settled: Settlement = { made: [], counted: [], limits: { made: [], back: [] } };
+  const { limits } = settled;
   for (const charge of after ?? []) {
     const known = before?.find(({ grant }) => grant === charge.grant);
-    if (!known) settled.made.push(charge);
+    if (isLimitCharge(charge)) {
+      if (!known) limits.made.push(charge);
+    } else if (!known) settled.made.push(charge);
     else if (known.isUnknown !== charge.isUnknown)
       settled.counted.push({ grant: charge.grant, used: 0, spent: 0, unknown: charge.isUnknown ? 1 : -1 });
   }
-  for (const { grant, amount = 0, isUnknown } of before ?? []) {
+  for (const charge of before ?? []) {
+    const { grant, amount = 0, isUnknown } = charge;
     if (after?.some((each) => each.grant === grant)) continue;
-    settled.counted.push({ grant, used: -1, spent: -amount, unknown: isUnknown ? -1 : 0 });
+    if (isLimitCharge(charge)) limits.back.push(charge);
+    else settled.counted.push({ grant, used: -1, spent: -amount, unknown: isUnknown ? -1 : 0 });
   }
-  return settled.made.length + settled.counted.length > 0 ? settled : undefined;
+  const changes = settled.made.length + settled.counted.length + limits.made.length + limits.back.length;
+  return changes > 0 ? settled : undefined;
 }
 
 /** Millionths of a number, or of a decimal as text. Undefined if it is negative, too large or too fine: then nothing covers it. */
-function toMicros(value: unknown): number | undefined {
+export function readMicros(value: unknown): number | undefined {
   const number = typeof value === "string" && /^\d{1,15}(?:\.\d{1,6})?$/.test(value) ? Number(value) : value;
   if (typeof number !== "number" || !(number >= 0)) return undefined;
-  const micros = Math.round(number * MICROS);
-  return Number.isSafeInteger(micros) && micros / MICROS === number ? micros : undefined;
-}
-
-const MICROS = 1_000_000;
-
-export function fromMicros(micros: number): number {
-  return micros / MICROS;
+  const micros = toMicros(number);
+  return Number.isSafeInteger(micros) && fromMicros(micros) === number ? micros : undefined;
 }
 
 /** Millionths as people write the amount. */
@@ -293,9 +330,9 @@ function showAmount(micros: number): string {
 }
 
 /** What a call of the tool would take, as the tool names it. */
-function amountOf({ amount }: AnyTool, input: unknown): { micros: number; unit: string } | undefined {
+export function amountOf({ amount }: AnyTool, input: unknown): { micros: number; unit: string } | undefined {
   if (!amount) return undefined;
-  const micros = toMicros(valueAt(input, amount.parameter));
+  const micros = readMicros(valueAt(input, amount.parameter));
   const unit = typeof amount.unit === "string" ? amount.unit : valueAt(input, amount.unit.parameter);
   return micros === undefined || typeof unit !== "string" || unit === "" ? undefined : { micros, unit };
 }
@@ -341,7 +378,7 @@ export function readBounds(
   if (hasBudgetCap(caps) && !Object.hasOwn(maxBudget, unit))
     throw badBound(`A budget may be in ${Object.keys(maxBudget).join(", ")}, not in ${unit}`);
   checkBound(unit, budget.max, maxBudget[unit]);
-  const max = toMicros(budget.max);
+  const max = readMicros(budget.max);
   if (max === undefined) throw badBound(`${budget.max} ${unit} is not an amount with at most six decimals`);
   return { until, maxUses, budget: { unit, max } };
 }
@@ -398,8 +435,13 @@ export const MAX_OPEN_GRANTS = 1000;
 
 /** Lost with the process. */
 export class MemoryGrantRows implements GrantRows {
+  readonly limits: MemoryLimitRows;
   readonly #grants = new Map<string, Grant>();
   readonly #listeners: ((grant: Grant) => void)[] = [];
+
+  constructor(now = () => Date.now()) {
+    this.limits = new MemoryLimitRows(now);
+  }
 
   insert(grant: Grant): void {
     // Ended ones are history. Without a limit, a runtime that lives long would keep all of them.
@@ -437,11 +479,12 @@ export class MemoryGrantRows implements GrantRows {
   }
 
   /** Throws if one of the charges is refused; then none is made. */
-  settle({ made, counted }: Settlement, now: number): void {
+  settle({ made, counted, limits }: Settlement, now: number): void {
     for (const charge of made) {
       const refusal = refusalOfCharge(this.#grants.get(charge.grant), charge, now);
       if (refusal !== undefined) throw chargeRefused(charge.grant, refusal);
     }
+    this.limits.settle(limits.made, limits.back);
     for (const { grant: id, amount = 0 } of made) {
       const used = this.#count({ grant: id, used: 1, spent: amount, unknown: 0 });
       if (used && isUsedUp(used)) for (const listener of this.#listeners) listener(used);

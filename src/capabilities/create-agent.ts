@@ -81,15 +81,22 @@ export function createAgent(options: AgentOptions): Agent {
   const { registry } = haft.tools;
   const { clock } = haft.settings;
   const gate = runtimeGateOf(haft);
+  const model = modelOf(options);
+  const { limits: policyLimits } = haft.policy;
   const toolkit = options.toolkit ?? new LiveToolkit(name, { registry, gate });
   return assembleAgent({
     name,
-    model: modelOf(options),
+    model,
     toolkit,
     gate,
     clock,
     limits,
     prices,
+    budget: {
+      refusal: (caller) => policyLimits.refusalOf({ model: model.id, caller }, prices !== undefined),
+      add: (caller, { inputTokens, outputTokens, costUsd }) =>
+        policyLimits.addUse({ model: model.id, caller }, { tokens: inputTokens + outputTokens, costUsd }),
+    },
     shownTools: (to) => shownTools(haft, toolkit, to),
     systemPrompt: (view) => promptOf(options, view),
     watchLateResults: (of) => watchLateResults(haft, of),

@@ -5,7 +5,8 @@ import type { CallMode } from "../core/call.ts";
 import { errorMessage } from "../core/error.ts";
 import { MODES_WITHOUT_TRUST } from "../config/trust-items.ts";
 import { isAtLeastAsStrict, RuleSet } from "../gate/permit/rules/rule-set.ts";
-import type { RuleList, RuleSource } from "../gate/permit/rules/rule.ts";
+import { compileLimit } from "../gate/permit/limits.ts";
+import type { Limit, RuleList, RuleSource } from "../gate/permit/rules/rule.ts";
 import type { RuntimeOptions } from "../runtime.ts";
 
 /** The settings of the configuration files as options of a runtime. */
@@ -62,6 +63,12 @@ export function ruleSourcesOf({ value, sources }: LoadedConfig): RuleSource[] {
       return message === undefined ? [] : [{ file, line, column, path: `permissions.${list}`, message }];
     }),
   );
+  for (const { file, origin, permissions } of sources) {
+    for (const limit of permissions.limits ?? []) {
+      const message = limitProblem(limit, file ?? origin);
+      if (message !== undefined) problems.push({ file, path: "permissions.limits", message });
+    }
+  }
   if (problems.length > 0) throw new ConfigError(problems);
   const mayBypass = value.permissions.disableBypassPermissionsMode !== "disable";
   const defaultMode = configuredMode(sources, mayBypass);
@@ -69,6 +76,15 @@ export function ruleSourcesOf({ value, sources }: LoadedConfig): RuleSource[] {
     ...sources.map(({ file, origin, folder, permissions }) => ({ origin: file ?? origin, folder, ...permissions })),
     { origin: "configuration", defaultMode, mayBypass, defaultPermission: value.permissions.defaultPermission },
   ];
+}
+
+function limitProblem(limit: Limit, origin: string): string | undefined {
+  try {
+    compileLimit(limit, origin);
+    return undefined;
+  } catch (error) {
+    return errorMessage(error);
+  }
 }
 
 /** Why a text is not a rule of this list; undefined if it is one. */

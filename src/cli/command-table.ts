@@ -67,6 +67,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     lint: "Find probable mistakes in the rules",
     explain: "Show what would happen to a call, and why",
     test: "Check the rules against examples",
+    limits: "How much of each limit is used",
     backtest: "Judge recorded calls by a changed policy",
     suggest: "Propose rules that would have saved questions",
   }),

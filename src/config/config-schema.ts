@@ -144,6 +144,26 @@ const permissions = z.strictObject({
   allow: texts.optional().describe("Rules such as Bash(git diff:*): these calls run without asking"),
   ask: texts.optional(),
   deny: texts.optional().describe("Overrides every allow, in every mode"),
+  limits: z
+    .array(
+      z.strictObject({
+        tools: z.union([z.string(), texts]).optional().describe("Names, groups, kinds and patterns, as in deny"),
+        models: z
+          .union([z.string(), texts])
+          .optional()
+          .describe("Instead of tools: requests of agents to models, such as anthropic/* or *"),
+        calls: count.optional().describe("The most calls"),
+        sum: z
+          .record(z.string(), z.number().positive())
+          .optional()
+          .describe("By unit, the most of what tools name as their amount; of models tokens and USD"),
+        per: z.enum(["minute", "hour", "day"]).optional().describe("In any minute, hour or day. Default: ever"),
+        each: z.enum(["user", "session", "agent"]).optional().describe("Whom it counts apart. Default: all together"),
+        then: z.enum(["ask", "deny", "wait"]).optional().describe("What becomes of a call beyond it. Default: deny"),
+      }),
+    )
+    .optional()
+    .describe("How many calls, and how much, there may be. The limits of all files hold"),
   defaultMode: mode.optional(),
   defaultPermission: z
     .enum(["auto", "confirm"])

@@ -1,6 +1,7 @@
 import { access } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { PolicyConfig } from "../gate/permit/policy-layers.ts";
+import type { Limit } from "../gate/permit/rules/rule.ts";
 import { isObject } from "../schema/json-schema.ts";
 import type { HaftConfig, HookSettings } from "./config-schema.ts";
 import { formatOf, parseConfigText, readConfigText, runConfigModule } from "./config-text.ts";
@@ -253,7 +254,7 @@ export interface ConfigSource {
   file?: string;
   folder: string;
   value: HaftConfig;
-  permissions: { allow: string[]; ask: string[]; deny: string[] };
+  permissions: { allow: string[]; ask: string[]; deny: string[]; limits?: Limit[] };
   /** The same rules, each with its line. */
   rules: SourceRule[];
   hooks: HookSettings;

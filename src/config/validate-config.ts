@@ -152,8 +152,8 @@ async function validate(
 }
 
 function sourceOf(raw: RawSource, value: HaftConfig, originalOf: (path: ConfigPath) => ConfigPath): ConfigSource {
-  const { allow = [], ask = [], deny = [] } = value.permissions ?? {};
-  const permissions = { allow, ask, deny };
+  const { allow = [], ask = [], deny = [], limits } = value.permissions ?? {};
+  const permissions = { allow, ask, deny, limits };
   const lists = ["allow", "ask", "deny"] as const;
   const rules = lists.flatMap((list) =>
     permissions[list].map((rule, index): SourceRule => {

@@ -117,7 +117,19 @@ export const Verdict = named(
   "Verdict",
   z.strictObject({
     decision: Decision,
-    by: z.enum(["rule", "tool", "mode", "hook", "provenance", "taint", "grant", "approval", "policy", "effects"]),
+    by: z.enum([
+      "rule",
+      "tool",
+      "mode",
+      "hook",
+      "provenance",
+      "taint",
+      "grant",
+      "approval",
+      "policy",
+      "effects",
+      "limit",
+    ]),
     /** One sentence for a person. */
     reason: z.string(),
     /** The key of `reason` and its values, for other languages. */
@@ -129,6 +141,9 @@ export const Verdict = named(
     approvalId: z.string().optional(),
     /** The grants that permit it. */
     grants: z.array(z.string()).readonly().optional(),
+    /** The limits that it counts for, and those that it is beyond. */
+    limits: z.array(z.string()).readonly().optional(),
+    beyond: z.array(z.string()).readonly().optional(),
     /** The values that nobody vouches for. A yes approves each of them for this session. */
     unvouched: z
       .array(

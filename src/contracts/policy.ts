@@ -434,6 +434,29 @@ export const UserMessageRequest = named(
 );
 export type UserMessageRequest = z.infer<typeof UserMessageRequest>;
 
+/** How much of a limit somebody used: calls, or in its unit. */
+export const LimitUseInfo = named(
+  "LimitUse",
+  z.object({
+    id: Name,
+    /** The limit and whom it counts, in words. */
+    limit: z.string(),
+    used: z.number(),
+    max: z.number(),
+    left: z.number(),
+    /** Omitted: it counts calls. */
+    unit: z.string().optional(),
+    freesAt: Count.optional().describe("Unix milliseconds: when the next part frees up, if nothing is left"),
+  }),
+);
+export type LimitUseInfo = z.infer<typeof LimitUseInfo>;
+
+export const ExtendLimitRequest = named(
+  "ExtendLimitRequest",
+  z.strictObject({ by: z.number().positive().describe("Calls, or in the unit of the limit") }),
+);
+export type ExtendLimitRequest = z.infer<typeof ExtendLimitRequest>;
+
 export const policy = {
   show: endpoint("GET /api/policy", {
     summary: "The active rules, each with its origin",
@@ -450,6 +473,17 @@ export const policy = {
     summary: "Probable mistakes in the rules",
     scope: "read",
     output: page("LintPage", LintFinding),
+  }),
+  limits: endpoint("GET /api/policy/limits", {
+    summary: "How much of each limit was used, by whom, and when it frees up",
+    scope: "read",
+    output: page("LimitPage", LimitUseInfo),
+  }),
+  extendLimit: endpoint("POST /api/policy/limits/{id}/extend", {
+    summary: "Add to a limit that was used: for one more period, or for good if it has none",
+    scope: "approve",
+    body: ExtendLimitRequest,
+    output: LimitUseInfo,
   }),
   simulate: endpoint("POST /api/policy/simulate", {
     summary: "Past calls under other rules; nothing is changed",

@@ -39,7 +39,18 @@ export interface Verdict {
   /** Whether the call runs, asks a person, or is refused. */
   decision: "allow" | "ask" | "deny";
   /** What decided. Records of earlier versions have `taint` for `provenance`. */
-  by: "rule" | "tool" | "mode" | "hook" | "provenance" | "taint" | "grant" | "approval" | "policy" | "effects";
+  by:
+    | "rule"
+    | "tool"
+    | "mode"
+    | "hook"
+    | "provenance"
+    | "taint"
+    | "grant"
+    | "approval"
+    | "policy"
+    | "effects"
+    | "limit";
   /** One sentence for a person. */
   reason: string;
   /** The key of `reason`, for interfaces in other languages. Omitted if a tool, hook or host wrote the reason. */
@@ -54,6 +65,10 @@ export interface Verdict {
   approvalId?: string;
   /** The grants that permit it. They are charged when the call is started. */
   grants?: readonly string[];
+  /** The limits that it counts for, in words. */
+  limits?: readonly string[];
+  /** The limits that it is beyond, which is a reason to ask. A yes is for this call alone. */
+  beyond?: readonly string[];
   /** The values that nobody vouches for, if that is a reason to ask. A yes approves each of them for this session. */
   unvouched?: UnvouchedValue[];
   /** The start of the user's last message, beside `unvouched`. */

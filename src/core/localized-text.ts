@@ -81,6 +81,8 @@ const OWN_TEXTS = {
   "danger.deletesResources": "It deletes resources of a cluster or a cloud account.",
   "danger.dropsTables": "It deletes tables or databases.",
 
+  "lint.limitAmount":
+    "No tool that this limit names has an amount, so its sum counts nothing. Name the parameter: `amount` of the tool.",
   "lint.projectMode": "A project's file cannot set bypassPermissions. Set it in your own settings.",
   "lint.allowPattern": 'An allow pattern must name the server: write "mcp__server__*", or name the tools.',
   "lint.unknown": 'There is no "{name}". {hint}',
@@ -164,6 +166,12 @@ const OWN_TEXTS = {
   "verdict.grant": "The grant {grant} allows it.",
   "verdict.otherDefinition":
     '"{tool}" is defined differently now than when the grant {grant} was given, so the grant does not cover it.',
+  "verdict.limitReached":
+    "The limit of {limit} is reached: {used} of {max} are used, and the call takes {takes}. It frees up at {time}.",
+  "verdict.limitUsedUp":
+    "The limit of {limit} is reached: {used} of {max} are used, and the call takes {takes}. A person can extend it.",
+  "verdict.limitTooMuch": "The call takes {takes}, more than the limit of {limit} has: {max}.",
+  "verdict.limitUnreadable": "The call has no amount that the limit of {limit} counts.",
   "verdict.allowRules": "The rules {rules} allow every part of it.",
   "verdict.planMode": "In plan mode only read-only tools run.",
   "verdict.protected": "{path} is protected: {why}.",

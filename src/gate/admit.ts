@@ -1,6 +1,7 @@
 import { type Call, type CallIn, toolOf } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import { toolError, type ToolError } from "../core/error.ts";
+import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
 import { hooksOf } from "./call-plan.ts";
 import { Admission, type ConcurrencyLimits } from "./concurrency.ts";
@@ -17,6 +18,9 @@ export interface AdmitStage extends Stage {
   /** The tool's code has ended, perhaps long after its caller was answered: its locks are free. */
   ended(call: Call): void;
   load(): { running: number; waiting: number };
+  enter(call: CallIn<"admit">): MaybePromise<ToolResult | undefined | void>;
+  /** The call waits for something else: its slot and its locks are free until it enters again. */
+  release(call: CallIn<"admit">): void;
 }
 
 /** Runs calls when limits and locks allow it; until then they wait in a queue. */
@@ -50,6 +54,10 @@ export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
     },
     ended(call) {
       if (admission.locks.release(call)) admitWaiting();
+    },
+    release(call) {
+      const isFree = [admission.leave(call), admission.locks.release(call)];
+      if (isFree.includes(true)) admitWaiting();
     },
     load: () => ({ running: admission.running, waiting: admissionQueue.size }),
   };

@@ -1,6 +1,6 @@
 import type { ChangeEntry } from "../calls/call-store.ts";
 import { type Calls, callKey, keyConflict } from "../calls/calls.ts";
-import { chargesOf, refusedGrant } from "../calls/grants.ts";
+import { refusedGrant } from "../calls/grants.ts";
 import { cancelledJob } from "../calls/job.ts";
 import type { StoredCall } from "../calls/stored-call.ts";
 import { outcomeOf, refusalOf, storedResult } from "../calls/stored-result.ts";
@@ -12,7 +12,7 @@ import type { MaybePromise, Stage } from "../core/stage.ts";
 import type { ToolRegistry } from "../core/registry.ts";
 import type { AnyTool } from "../core/tool.ts";
 import type { CallLog } from "./audit-log.ts";
-import { writeAhead } from "./record.ts";
+import { isCharged, writeAhead } from "./record.ts";
 import type { ResultCache } from "./result-cache.ts";
 
 /** How often the process that runs the same call is checked: it may have ended. */
@@ -31,12 +31,14 @@ export function idempotencyStages(options: IdempotencyOptions): {
   begin: Stage;
 } {
   const claim = new ClaimStage(options);
+  const begin = writeAhead((call) => claim.begin(call));
+  const { started = (_call, start) => start() } = options;
   const rows = new WeakMap<Call, FoundRow>();
   return {
     first: new FirstStage(options, rows),
     known: new KnownStage(options, rows),
     claim,
-    begin: writeAhead((call) => claim.begin(call)),
+    begin: { name: begin.name, enter: (call) => started(call, () => begin.enter?.(call)) },
   };
 }
 
@@ -49,6 +51,11 @@ interface IdempotencyOptions {
   hasOtherData?(call: Call): boolean;
   /** Judges a call again that this grant does not cover any more. A result, such as a question, ends the call. */
   permitAgain?(call: Call, refusedBy: string): MaybePromise<ToolResult | undefined>;
+  /** Starts a call; a call that a limit has no room for waits, without its slot. */
+  started?(
+    call: Call,
+    start: () => MaybePromise<ToolResult | undefined | void>,
+  ): MaybePromise<ToolResult | undefined | void>;
   /** Labels a result for which most stages are not entered. */
   replayed?(call: Call, result: ToolResult): MaybePromise<ToolResult>;
 }
@@ -404,7 +411,7 @@ class ClaimStage implements Stage {
     }
     const known = endedResult(call, row);
     if (known) return known;
-    const restarted = await this.#calls.restart(row, chargesOf(call));
+    const restarted = await this.#calls.restart(row, this.#calls.chargesOf(call));
     return restarted ? this.#start(call, restarted) : this.#begin(call, key);
   }
 
@@ -418,7 +425,9 @@ class ClaimStage implements Stage {
     const releasesKey = !isFinal(call, result);
     // What began may have taken effect: with its row, the charge would be given back.
     const staysCharged = result.status === "failed" && call.began && (row.charges?.length ?? 0) > 0;
-    if (releasesKey && !staysCharged) return this.#calls.remove(row);
+    // The client runs it from now on, and reports that in a call of its own.
+    const isHandedOver = result.status === "pending" && result.pending.kind === "client";
+    if (releasesKey && !staysCharged) return this.#calls.remove(row, isHandedOver);
     return this.#calls.end(row, { outcome: outcomeOf(result), result, releasesKey }, entry);
   }
 
@@ -516,7 +525,7 @@ function keyOf(call: Call): string | undefined {
 }
 
 function chargedKeyOf(call: Call): string | undefined {
-  return call.verdict?.grants ? callKey(call.caller, call.stepKey) : undefined;
+  return isCharged(call) ? callKey(call.caller, call.stepKey) : undefined;
 }
 
 /** A pending call has not happened. One that failed for a passing reason may be made again if that does no harm. */

@@ -1,4 +1,5 @@
 import { type Call, elapsedMs, note, toolOf } from "../core/call.ts";
+import { LimitReachedError } from "../calls/limits.ts";
 import type { Clock } from "../core/clock.ts";
 import { failureOf, toFailure } from "../core/error.ts";
 import { callEvent, type EventEmitter } from "../core/events.ts";
@@ -102,14 +103,20 @@ export function writeAhead(begin: (call: Call) => MaybePromise<ToolResult | unde
   };
 }
 
+/** Whether it takes from a grant or a limit, so that it must not run if that cannot be written. */
+export function isCharged({ verdict }: Call): boolean {
+  return verdict?.grants !== undefined || verdict?.limits !== undefined;
+}
+
 /** A read-only call runs even if it cannot be recorded; the result says so. */
 function unwritten(call: Call, cause: unknown): ToolResult | undefined {
   const failure = toFailure(cause);
   const { code, message: why } = failure;
-  const { grants } = call.verdict ?? {};
-  // A grant that does not count any more: the call is not permitted.
-  if (grants && code === "conflict") return failed(call, failure);
-  if (toolOf(call).isReadOnly && !grants) {
+  // The call is not permitted, or waits until it is.
+  if (cause instanceof LimitReachedError) throw cause;
+  // A grant that does not count any more.
+  if (call.verdict?.grants && code === "conflict") return failed(call, failure);
+  if (toolOf(call).isReadOnly && !isCharged(call)) {
     note(call, "unrecorded", why);
     return undefined;
   }
@@ -127,7 +134,7 @@ const STORE_FAILURES: ReadonlySet<string> = new Set(["io_error", "unavailable"])
  */
 export function passIfUnwritten(stage: Stage): Stage {
   const pass = (call: Call, cause: unknown): undefined => {
-    if (!toolOf(call).isReadOnly || call.verdict?.grants || !STORE_FAILURES.has(toFailure(cause).code)) throw cause;
+    if (!toolOf(call).isReadOnly || isCharged(call) || !STORE_FAILURES.has(toFailure(cause).code)) throw cause;
     note(call, "unrecorded", toFailure(cause).message);
   };
   return {

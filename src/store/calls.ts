@@ -13,7 +13,7 @@ import {
   type RowChange,
   type WithChange,
 } from "../calls/call-store.ts";
-import { type Charge, chargeOf, type Grant, settlementOf } from "../calls/grants.ts";
+import { type Charge, chargeOf, type Grant, isLimitCharge, settlementOf } from "../calls/grants.ts";
 import { jobNewsOf } from "../calls/job.ts";
 import type { DueJobs } from "../calls/job-rows.ts";
 import type { WholePreview } from "../calls/shown-question.ts";
@@ -25,7 +25,7 @@ import type { AuditFact } from "../gate/audit-log.ts";
 import type { SqlRunner, SqlTransaction, SqlValue } from "./database.ts";
 import type { GroupTransaction } from "./group-writer.ts";
 import { failPoint } from "./fail-point.ts";
-import { GRANT_TABLES, SqlGrantRows } from "./grants.ts";
+import { GRANT_TABLES, LIMIT_TABLES, SqlGrantRows } from "./grants.ts";
 import { type JobLimits, SqlJobRows } from "./jobs.ts";
 import {
   addedIn,
@@ -124,6 +124,7 @@ export const callsModule: StoreModule<SqlCalls> = {
         "CREATE INDEX calls_waiting_of ON calls (caller_user, user_session) WHERE question IS NOT NULL AND state = 'waiting'",
       ],
       [...calls.addColumns(5), ...GRANT_TABLES],
+      LIMIT_TABLES,
     ],
   },
   open: callsIn,
@@ -292,12 +293,12 @@ export class SqlCalls implements CallStore {
     return rows.flatMap(({ call }) => (chargeOf(call, grant) ? call : []));
   }
 
-  async remove(id: string): Promise<void> {
+  async remove(id: string, keepsLimits = false): Promise<void> {
     const { charges } = this.#own.get(id)?.call ?? {};
     this.#disown(id);
     const removed = [id] as const;
     const sql = "DELETE FROM calls WHERE id = ? AND question IS NULL AND state <> 'ended'";
-    const settlement = settlementOf(charges, undefined);
+    const settlement = settlementOf(charges, keepsLimits ? charges?.filter(isLimitCharge) : undefined);
     if (!settlement) return void (await this.#context.database.run(sql, removed));
     const removeCharged = async (tx: GroupTransaction): Promise<void> => {
       if ((await tx.run(sql, removed)).changes > 0) await this.grants.settle(tx, settlement);
@@ -368,6 +369,7 @@ export class SqlCalls implements CallStore {
     await this.#prune("state = 'ended' AND question IS NULL AND ended_at < ?", keys);
     await this.#prune("state = 'ended' AND ended_at < ?", Math.min(questions, keys));
     await this.jobs.pruneLogs();
+    await this.grants.limits.prune();
     const open = `SELECT id FROM calls WHERE question IS NOT NULL AND ${NOT_ENDED}`;
     await this.#context.database.run(`DELETE FROM call_previews WHERE id NOT IN (${open})`);
   }

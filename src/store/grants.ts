@@ -12,6 +12,7 @@ import {
   refusalOfCharge,
   type Settlement,
 } from "../calls/grants.ts";
+import { counted, extended, givenBack, type LimitCharge, type LimitCounter, type LimitRows } from "../calls/limits.ts";
 import { SKEW_MS } from "../core/clock.ts";
 import type { SqlRunner, SqlValue } from "./database.ts";
 import type { GroupTransaction } from "./group-writer.ts";
@@ -46,6 +47,19 @@ export const GRANT_TABLES: readonly string[] = [
   "CREATE INDEX grants_open ON grants (created_at) WHERE ended IS NULL",
 ];
 
+const counters = table("limit_counters", {
+  id: text("NOT NULL PRIMARY KEY"),
+  counter: json<LimitCounter>(),
+  usedAt: integer(),
+  /** When nothing of it counts any more. Null: it always counts. */
+  endsAt: optional(integer()),
+});
+
+export const LIMIT_TABLES: readonly string[] = [
+  counters.create,
+  "CREATE INDEX limit_counters_used ON limit_counters (used_at)",
+];
+
 type GrantRow = Omit<Grant, "budget" | "by" | "via"> & {
   session?: string;
   budgetUnit?: string;
@@ -65,11 +79,13 @@ const COUNT = `UPDATE grants SET used = used + ?, spent = spent + CASE WHEN budg
 const NO_UNIT = "";
 
 export class SqlGrantRows implements GrantRows {
+  readonly limits: SqlLimitRows;
   readonly #context: StoreContext;
   readonly #listeners: ((grant: Grant) => void)[] = [];
 
   constructor(context: StoreContext) {
     this.#context = context;
+    this.limits = new SqlLimitRows(context);
   }
 
   async insert(grant: Grant): Promise<void> {
@@ -114,8 +130,9 @@ export class SqlGrantRows implements GrantRows {
   }
 
   /** In the transaction of the row. Throws if a charge is refused. Returns the grants that are used up by it. */
-  async settle(tx: GroupTransaction, { made, counted }: Settlement): Promise<Grant[]> {
+  async settle(tx: GroupTransaction, { made, counted, limits }: Settlement): Promise<Grant[]> {
     const usedUp: Grant[] = [];
+    await this.limits.settle(tx, limits);
     for (const charge of made) {
       const used = await this.#charge(tx, charge);
       if (!isUsedUp(used)) continue;
@@ -158,6 +175,79 @@ export class SqlGrantRows implements GrantRows {
     const draft = this.#context.writer.draft({ kind: "grant", caller, data });
     tx.append({ draft: () => draft });
   }
+}
+
+/**
+ * What was used of limits. Every transaction that changes a counter has the lock of the audit log first, so what it reads is what it
+ * changes.
+ */
+class SqlLimitRows implements LimitRows {
+  readonly #context: StoreContext;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+  }
+
+  get(ids: readonly string[]): Promise<LimitCounter[]> {
+    return readCounters(this.#context.database, ids);
+  }
+
+  async list(max: number): Promise<LimitCounter[]> {
+    const rows = await counters.select(this.#context.database, ["counter"], "ORDER BY used_at DESC, id LIMIT ?", [max]);
+    return rows.map(({ counter }) => counter);
+  }
+
+  add(charges: readonly LimitCharge[]): Promise<void> {
+    return this.#context.writer.write(async (tx) => {
+      for (const charge of charges) await this.#count(tx, charge, true);
+    });
+  }
+
+  extend(id: string, amount: number, by: string | undefined): Promise<LimitCounter | undefined> {
+    const { clock, writer } = this.#context;
+    const work = async (tx: GroupTransaction): Promise<LimitCounter | undefined> => {
+      const [known] = await readCounters(tx, [id]);
+      if (!known) return undefined;
+      const counter = extended(known, amount, clock.now());
+      await this.#put(tx, counter);
+      const data = { limit: id, change: "extended", by, text: counter.text, amount, unit: counter.unit };
+      const draft = writer.draft({ kind: "grant", caller: { user: by }, data });
+      tx.append({ draft: () => draft });
+      return counter;
+    };
+    return writer.write(work, { synced: true });
+  }
+
+  /** Throws if a limit has no room. */
+  async settle(tx: GroupTransaction, { made, back }: Settlement["limits"]): Promise<void> {
+    for (const charge of made) await this.#count(tx, charge);
+    for (const charge of back) {
+      const [counter] = await readCounters(tx, [charge.grant]);
+      if (counter) await this.#put(tx, givenBack(counter, charge));
+    }
+  }
+
+  async #count(tx: GroupTransaction, charge: LimitCharge, isDone?: boolean): Promise<void> {
+    const [known] = await readCounters(tx, [charge.grant]);
+    await this.#put(tx, counted(known, charge, this.#context.clock.now(), isDone));
+  }
+
+  async #put(tx: GroupTransaction, counter: LimitCounter): Promise<void> {
+    const usedAt = this.#context.clock.now();
+    const { id, perMs } = counter;
+    const last = Math.max(usedAt, ...counter.slots.map(([at]) => at), ...counter.extras.map(([until]) => until));
+    const endsAt = perMs === undefined ? undefined : last + 2 * perMs;
+    await counters.upsert(tx, { id, counter, usedAt, endsAt }, ["id"]);
+  }
+
+  async prune(): Promise<void> {
+    await this.#context.database.run("DELETE FROM limit_counters WHERE ends_at < ?", [this.#context.clock.now()]);
+  }
+}
+
+async function readCounters(db: Pick<SqlRunner, "all">, ids: readonly string[]): Promise<LimitCounter[]> {
+  const where = `WHERE id IN (${ids.map(() => "?").join(", ")})`;
+  return (await counters.select(db, ["counter"], where, ids)).map(({ counter }) => counter);
 }
 
 async function readGrant(db: Pick<SqlRunner, "all">, id: string): Promise<Grant | undefined> {

@@ -5,7 +5,8 @@ import { validatedInput } from "../../core/create-tool.ts";
 import { errorMessage } from "../../core/error.ts";
 import { isOneLine } from "../../calls/approval.ts";
 import { callKey } from "../../calls/calls.ts";
-import { fromMicros, type Grant } from "../../calls/grants.ts";
+import type { Grant } from "../../calls/grants.ts";
+import { fromMicros } from "../../calls/limits.ts";
 import type { ConfigSource } from "../../config/sources.ts";
 import type { Verdict } from "../../contracts/basics.ts";
 import type { Handlers } from "../../contracts/contract.ts";
@@ -263,10 +264,10 @@ export function createPolicyApi(
           key,
           values,
           rule,
-          decision: list === "defaultMode" ? undefined : list,
+          decision: list === "defaultMode" || list === "limits" ? undefined : list,
           origin,
           line:
-            list === "defaultMode"
+            list === "defaultMode" || list === "limits"
               ? undefined
               : (findLine({ text: rule, list, origin }) ?? lines.get(`${origin}\0${rule}`)),
         }),
@@ -307,6 +308,10 @@ export function createPolicyApi(
       }
       return { items };
     },
+    async limits() {
+      return { items: await haft.policy.limits.list() };
+    },
+    extendLimit: ({ params, body, identity }) => haft.policy.limits.extend(params.id, body.by, identity.name),
     async proposals({ query: { from } }) {
       return { items: await findProposals(from) };
     },

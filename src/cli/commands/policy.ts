@@ -33,6 +33,40 @@ const lint = defineCommand({
   },
 });
 
+const limits = defineCommand({
+  examples: [
+    ["haft policy limits", "how much of each limit was used, by whom, and when it frees up"],
+    ["haft policy limits --extend lim_1 --by 5", "5 calls or units more: for one period, or for good if it has none"],
+  ],
+  options: {
+    extend: { type: "text", value: "ID", about: "Add to this limit" },
+    by: { type: "text", value: "NUMBER", about: "How much: calls, or in its unit" },
+  },
+  uses: ["policy"],
+  async run({ connect, output, options: { extend, by } }) {
+    const more = Number(by);
+    if ((extend === undefined) !== (by === undefined) || (by !== undefined && !(more > 0)))
+      throw new UsageError("Give --extend with an ID, and --by with a number above zero.");
+    const client = await connect({ only: [], connectsMcp: false, runsJobs: false });
+    const page =
+      extend === undefined
+        ? await client.policy.limits()
+        : { items: [await client.policy.extendLimit(extend, { by: more })] };
+    output.list(page, (items) =>
+      showColumns(
+        items.map(({ id, limit, used, max, unit = "calls", freesAt }) => [
+          id,
+          safeLine(limit),
+          `${used} of ${max} ${safeLine(unit)}`,
+          freesAt === undefined ? "" : `frees up ${showTime(freesAt)}`,
+        ]),
+        { paint: output.paint },
+      ),
+    );
+    if (page.items.length === 0) output.info("No limit was used yet.");
+  },
+});
+
 const explain = defineCommand({
   examples: [
     ["haft policy explain exec command='git push'", "what would happen, and which rule decides; nothing runs"],
@@ -371,7 +405,7 @@ export async function readPolicyFile(given: string, cwd: string): Promise<Policy
   };
 }
 
-export const commands = { lint, explain, test, backtest, suggest };
+export const commands = { lint, explain, test, limits, backtest, suggest };
 
 interface Outcome {
   name: string;

@@ -1,6 +1,7 @@
 import { isOneLine, missingConfirmation } from "../../calls/approval.ts";
 import { type Calls, unknownApproval } from "../../calls/calls.ts";
 import { boundPreview, MAX_SHOWN_BYTES, plainInput, unseenOf, wholePreview } from "../../calls/shown-question.ts";
+import { LimitReachedError } from "../../calls/limits.ts";
 import type { Answer, StoredCall } from "../../calls/stored-call.ts";
 import { refusalOf, storedResult } from "../../calls/stored-result.ts";
 import {
@@ -28,6 +29,7 @@ import { withAnswers } from "../tool-answers.ts";
 import { type Approver, requestApproval, stopWaiting } from "./approver.ts";
 import { grantChoices, type SavedFor } from "./describe-grant.ts";
 import type { ShadowPolicy } from "./history/shadow.ts";
+import type { Limits } from "./limits.ts";
 import { toolVerdict } from "./rules/evaluate-rules.ts";
 import type { SuggestedRules } from "./rules/suggest-rules.ts";
 
@@ -66,6 +68,8 @@ export interface PermitOptions {
   remember?(answer: Answer, call: Call): MaybePromise<void>;
   /** Whom a rule for always binds. Default: the callers of this process. */
   savedFor?: SavedFor;
+  /** What a call waits for before it starts. */
+  limits?: Pick<Limits, "start">;
 }
 
 /** A question without a preview is better than none. */
@@ -234,7 +238,7 @@ export class Permit implements Stage {
             break;
           }
           if (await this.#calls.isHeldElsewhere(verified)) break;
-          const claimed = await this.#calls.claim(verified, toolOf(call));
+          const claimed = await this.#claim(call, verified);
           if (claimed) return this.#start(call, claimed);
           row = (await this.#calls.get(row.id)) ?? row;
           break;
@@ -250,6 +254,17 @@ export class Permit implements Stage {
           row = holdMs > 0 && next.state !== "ended" ? await this.#calls.hold(next, holdMs) : next;
         }
       }
+    }
+  }
+
+  async #claim(call: CallIn<"permit">, row: StoredCall): Promise<StoredCall | undefined> {
+    const claim = () => this.#calls.claim(row, call);
+    try {
+      return await (this.#options.limits?.start(call, claim) ?? claim());
+    } catch (error) {
+      // The person has not seen that it would go beyond the limit.
+      if (error instanceof LimitReachedError) await this.#calls.changed(row, error.summary);
+      throw error;
     }
   }
 
@@ -385,8 +400,8 @@ export class Permit implements Stage {
     call.asked = askedOf(call, row, this.#options.clock.now());
     const done = answer?.answers ? "verdict.answered" : "verdict.approved";
     const reason = answer?.by === undefined ? reasonText(done) : reasonText(`${done}By`, { by: answer.by });
-    const { unvouched } = row.question?.verdict ?? {};
-    call.verdict = { decision: "allow", by: "approval", ...reason, approvalId: row.id, unvouched };
+    const { unvouched, limits } = row.question?.verdict ?? {};
+    call.verdict = { decision: "allow", by: "approval", ...reason, approvalId: row.id, unvouched, limits };
     this.#emitResolved(call, row, "approved");
     const { scope, rules = [] } = answer ?? {};
     if (!answer || scope === undefined || scope === "once" || rules.length === 0) return;
@@ -494,7 +509,13 @@ function pendingFor(call: Call, row: StoredCall): ToolResult {
   return { ...storedResult(row), callId: call.id, startedAt: call.startedAt };
 }
 
-function denied(call: Call, { reason, rule, origin }: Verdict): ToolError {
+function denied(call: Call, { reason, rule, origin, by: decidedBy, limits }: Verdict): ToolError {
+  if (decidedBy === "limit") {
+    const next = "Make it again when the limit has room, or ask a person to extend it.";
+    return new ToolPermissionError(toolOf(call).name, reason, next, "denied", {
+      data: { decidedBy: "policy", limits },
+    });
+  }
   const by =
     rule === undefined || reason.includes(rule) ? "" : ` (rule ${rule}${origin === undefined ? "" : `, ${origin}`})`;
   const from = rule === undefined && origin !== undefined ? ` (${origin})` : "";

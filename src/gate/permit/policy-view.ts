@@ -11,8 +11,9 @@ import { withAnswers } from "../tool-answers.ts";
 import { askHost, type Decide } from "./host-decision.ts";
 import { describeGrant, type GrantContext, type SavedFor } from "./describe-grant.ts";
 import type { Grants } from "./grants.ts";
+import type { Limits, LimitVerdict } from "./limits.ts";
 import type { Provenance } from "./provenance/provenance.ts";
-import { isAsking, stricter, withOrigins } from "./verdict.ts";
+import { isAsking, stricter, withLimit, withOrigins } from "./verdict.ts";
 import type { Explanation } from "./rules/explain-verdict.ts";
 import { settle } from "./rules/evaluate-rules.ts";
 import { lintRules, type RuleFinding } from "./rules/lint-rules.ts";
@@ -31,6 +32,8 @@ export interface SupposedCall {
 export interface PolicyView {
   readonly rules: RuleSet;
   readonly grants: Grants;
+  /** How much of the limits is used. */
+  readonly limits: Pick<Limits, "list" | "extend" | "refusalOf" | "addUse">;
   /** Which tools exist for a caller. */
   layersFor(caller?: Partial<Caller>): readonly AnyLayer[];
   /** Every layer, rule and file that was checked, and which one decided. Rejects if the input is not valid for the tool. */
@@ -59,6 +62,7 @@ export interface PolicyViewOptions {
   registry: ToolRegistry;
   rules: RuleSet;
   grants: Grants;
+  limits: Limits;
   layersFor(caller: Partial<Caller>): readonly AnyLayer[];
   /** Who chose the values; the same function that judges calls. */
   provenance: Pick<Provenance, "verdictOf" | "knowsUser" | "settings">;
@@ -77,6 +81,7 @@ export function createPolicyView({
   registry,
   rules,
   grants,
+  limits,
   layersFor,
   provenance,
   cwd,
@@ -90,6 +95,7 @@ export function createPolicyView({
   return {
     rules,
     grants,
+    limits,
     layersFor: (caller = {}) => layersFor(caller),
     async explain(toolName, input, { mode, caller = {} } = {}) {
       const tool = find(toolName);
@@ -114,11 +120,12 @@ export function createPolicyView({
       const byGrants = granted ? withGrant(byRules, granted) : byRules;
       const ruled = withStep(withStep(byGrants, "decide", byHost), "must ask", asks);
       if (ruled.verdict.decision === "deny") return ruled;
+      const limited = await limits.verdictOf(tool, call.input, caller);
       const depth = caller.depth ?? 0;
       const judged = { tool, input: call.input, caller: { ...caller, depth }, parent: undefined, facts: undefined };
       const byProvenance = await provenance.verdictOf(judged, byGrants.verdict);
       const settled = byProvenance && settle(byProvenance, rules.modeOf(mode));
-      const step = withStep(ruled, "provenance", settled);
+      const step = withLimits(withStep(ruled, "provenance", settled), limited, rules.modeOf(mode));
       if (provenance.settings.mode === "off" || (await provenance.knowsUser(caller))) return step;
       const note = "no message of a user is known here, so only the labels of tools count";
       const steps = [...step.steps, { name: "provenance", outcome: "passes", note } as const];
@@ -159,6 +166,18 @@ function withGrant(explained: Explanation, verdict: Verdict): Explanation {
     steps,
     text: `${explained.text}\ngrants: decides: ${verdict.decision}. ${verdict.reason}`,
   };
+}
+
+/** How much of each limit is used, and whether one decides. */
+function withLimits(explained: Explanation, limited: LimitVerdict | undefined, mode: CallMode): Explanation {
+  if (!limited) return explained;
+  const verdict = withLimit(explained.verdict, limited);
+  const isDeciding = verdict.by === "limit";
+  const note = limited.lines.join("; ");
+  const outcome = isDeciding ? "decides" : "passes";
+  const steps = [...explained.steps, { name: "limits", outcome, note, stepVerdict: limited.verdict } as const];
+  const says = isDeciding ? `decides: ${verdict.decision}. ${verdict.reason}` : note;
+  return { ...explained, verdict: settle(verdict, mode), steps, text: `${explained.text}\nlimits: ${says}` };
 }
 
 /** As for real calls, the strictest of the rules and what comes after them applies. */

@@ -8,12 +8,15 @@ import { type Decide, hostVerdict } from "./host-decision.ts";
 import { settle } from "./rules/evaluate-rules.ts";
 import { type JudgedCall, RuleSet } from "./rules/rule-set.ts";
 import type { Grants } from "./grants.ts";
+import type { Limits, LimitVerdict } from "./limits.ts";
 import type { Provenance } from "./provenance/provenance.ts";
 
 export interface JudgeOptions {
   rules: RuleSet;
   /** What people allowed beyond one call. */
   grants?: Pick<Grants, "answer"> | undefined;
+  /** How many calls, and how much, there may be. */
+  limits?: Pick<Limits, "concerns" | "verdictOf"> | undefined;
   provenance: Pick<Provenance, "verdictOf" | "mayJudge"> & { taint: Pick<Provenance["taint"], "canLabel"> };
   hooks?: Pick<Hooks, "verdictOf" | "beforeApproval" | "judges"> | undefined;
   /** The base folder of relative paths in rules. */
@@ -35,7 +38,7 @@ export interface Judge {
 
 /** The strictest verdict of rules, hooks and provenance. */
 export function createJudge(options: JudgeOptions): Judge {
-  const { rules, grants, provenance, hooks, cwd, clock = systemClock, requiresApproval, decide } = options;
+  const { rules, grants, limits, provenance, hooks, cwd, clock = systemClock, requiresApproval, decide } = options;
   /** Judges again after a person has answered. The hooks that run before the question do not run again. */
   const hookVerdicts = new WeakMap<Call, MaybePromise<Verdict | undefined>>();
 
@@ -53,15 +56,32 @@ export function createJudge(options: JudgeOptions): Judge {
       const verdict = allowsAll(tool);
       if (verdict) return verdict;
     }
-    const byHost = decide && hostVerdict(decide, call, clock);
-    return byHost instanceof Promise ? byHost.then((verdict) => judgeRules(call, verdict)) : judgeRules(call, byHost);
+    const limited = limitsOn(call);
+    const judgeLimited = (found: LimitVerdict | undefined): MaybePromise<Verdict> => {
+      const byHost = decide && hostVerdict(decide, call, clock);
+      if (byHost instanceof Promise) return byHost.then((verdict) => judgeRules(call, verdict, found));
+      return judgeRules(call, byHost, found);
+    };
+    return limited instanceof Promise ? limited.then(judgeLimited) : judgeLimited(limited);
   }
 
-  function judgeRules(call: Call, byHost: Verdict | undefined): MaybePromise<Verdict> {
+  /** A program that goes on, and what a client has run, were counted when they started. */
+  function limitsOn(call: Call): MaybePromise<LimitVerdict | undefined> {
+    const tool = toolOf(call);
+    if (!limits?.concerns(tool) || call.secondPass?.kind === "code" || call.secondPass?.kind === "client")
+      return undefined;
+    return limits.verdictOf(tool, call.input, call.caller);
+  }
+
+  function judgeRules(
+    call: Call,
+    byHost: Verdict | undefined,
+    limited: LimitVerdict | undefined,
+  ): MaybePromise<Verdict> {
     const { input, options, caller } = call;
     const judged = { tool: toolOf(call), input, mode: options.mode, cwd };
     const byRules = withAnswers((answers) => judgeWithHost(rules, { ...judged, answers }, byHost), call);
-    const further = (verdict: Verdict) => judgeFurther(call, stricter(verdict, byHost));
+    const further = (verdict: Verdict) => judgeFurther(call, stricter(verdict, byHost), limited);
     const withGrants = (verdict: Verdict): MaybePromise<Verdict> => {
       const granted =
         grants && !call.secondPass && isAsking(verdict) ? grants.answer(judged, caller, verdict, { call }) : undefined;
@@ -85,18 +105,21 @@ export function createJudge(options: JudgeOptions): Judge {
 
   function findAllowing(tool: AnyTool): Verdict | undefined {
     // The host's functions may change their mind at any time.
-    if (decide || requiresApproval || hooks?.judges(tool) || provenance.taint.canLabel(tool)) return undefined;
+    if (decide || requiresApproval || limits?.concerns(tool) || hooks?.judges(tool) || provenance.taint.canLabel(tool))
+      return undefined;
     const verdict = rules.verdictOnAll(tool, cwd);
     return verdict?.decision === "allow" ? Object.freeze(verdict) : undefined;
   }
 
-  function judgeFurther(call: Call, byRules: Verdict): MaybePromise<Verdict> {
+  function judgeFurther(call: Call, byRules: Verdict, limited: LimitVerdict | undefined): MaybePromise<Verdict> {
     if (byRules.decision === "deny") return byRules;
     const strict = stricter(stricter(byRules, hooks?.verdictOf(call)), requiredVerdict(call));
     const byProvenance = provenance.verdictOf(call, byRules);
     const combine = (verdict: Verdict | undefined): MaybePromise<Verdict> => {
-      const strictest = settled(call, withOrigins(stricter(strict, verdict), verdict));
-      if (call.secondPass && strictest.decision !== "deny") return call.secondPass.verdict;
+      const judged = withOrigins(stricter(strict, verdict), verdict);
+      const strictest = settled(call, withLimit(judged, limited));
+      if (call.secondPass && strictest.decision !== "deny")
+        return { ...call.secondPass.verdict, limits: limited?.limits };
       return strictest.decision === "ask" && hooks ? runPermissionHooks(call, strictest, hooks) : strictest;
     };
     return byProvenance instanceof Promise ? byProvenance.then(combine) : combine(byProvenance);
@@ -158,6 +181,16 @@ export async function wouldAllow(
 /** Whatever asks: the person sees the values that nobody vouches for. */
 export function withOrigins(verdict: Verdict, { unvouched, userText }: Partial<Verdict> = {}): Verdict {
   return unvouched && verdict.decision === "ask" ? { ...verdict, unvouched, userText } : verdict;
+}
+
+/** Of two reasons to ask the limit is named, because a yes goes beyond it. */
+export function withLimit(verdict: Verdict, limited: LimitVerdict | undefined): Verdict {
+  if (!limited) return verdict;
+  const { limits, verdict: byLimit } = limited;
+  const { unvouched, userText } = verdict;
+  const isNamed =
+    byLimit && STRICTNESS[byLimit.decision] >= STRICTNESS[verdict.decision] && verdict.decision !== "deny";
+  return isNamed ? { ...byLimit, limits, unvouched, userText } : { ...verdict, limits };
 }
 
 const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;

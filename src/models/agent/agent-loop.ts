@@ -202,6 +202,8 @@ class AgentRun {
     if (this.#signal.aborted) return this.#finish("aborted");
     const exceeded = findExceededLimit(this.#usage, { ...this.#parts.limits, ...this.#options.limits });
     if (exceeded) return this.#finish("limit", exceeded);
+    const refusal = await this.#parts.budget?.refusal(this.#caller);
+    if (refusal) return this.#finish("limit", toFailure(refusal));
     await this.#addLateResults();
     const step = ++this.#usage.steps;
     this.#emit({ type: "step_started", step });
@@ -212,7 +214,7 @@ class AgentRun {
       if (this.#signal.aborted) return this.#finish("aborted");
       return this.#finish("error", explainModelFailure(error, this.#parts.model.id));
     }
-    this.#countTokens(turn);
+    await this.#countTokens(turn);
     const calls = extractCalls(turn.parts, this.#context);
     if (turn.parts.length > 0) await this.#add({ role: "assistant", content: turn.parts });
     this.#emit({ type: "step_finished", step, usage: this.#agentUsage() });
@@ -355,12 +357,14 @@ class AgentRun {
     return closeOpenCalls(messages, { context: this.#context, now: this.#parts.clock.now() });
   }
 
-  #countTokens({ usage }: ModelTurn): void {
+  async #countTokens({ usage }: ModelTurn): Promise<void> {
+    const { prices, budget } = this.#parts;
     this.#usage.inputTokens += usage.inputTokens;
     this.#usage.outputTokens += usage.outputTokens;
-    if (!this.#parts.prices) return;
-    const { input, output } = this.#parts.prices;
-    this.#usage.costUsd = (this.#usage.inputTokens * input + this.#usage.outputTokens * output) / 1_000_000;
+    const costOf = ({ inputTokens, outputTokens }: ModelTurn["usage"]): number | undefined =>
+      prices && (inputTokens * prices.input + outputTokens * prices.output) / 1_000_000;
+    this.#usage.costUsd = costOf(this.#usage);
+    await budget?.add(this.#caller, { ...usage, costUsd: costOf(usage) });
   }
 
   #agentUsage(): AgentUsage {

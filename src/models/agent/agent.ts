@@ -172,6 +172,14 @@ export interface ModelTurn {
   warnings?: readonly string[];
 }
 
+/** What sessions and agents may use of a model, also over several runs. */
+export interface ModelBudget {
+  /** Why no further request may be made. */
+  refusal(caller: Partial<Caller>): Promise<ToolError | undefined>;
+  /** Counts what a request used. Rejects if the model does not say, and its use is limited. */
+  add(caller: Partial<Caller>, used: AgentUsage): Promise<void>;
+}
+
 /** The dependencies of an agent. */
 export interface AgentDependencies {
   readonly name: string;
@@ -181,6 +189,8 @@ export interface AgentDependencies {
   readonly clock: Clock;
   readonly limits: AgentLimits;
   readonly prices?: ModelPrices;
+  /** The limits of the policy on requests to models. */
+  readonly budget?: ModelBudget;
   /** The tools of the toolkit that the model sees, for this caller, mode and policy. */
   shownTools(to: ToolAudience): MaybePromise<readonly AnyTool[]>;
   systemPrompt(view: PromptView): Promise<string> | string;

@@ -50,7 +50,19 @@ export function lintRules(sources: readonly RuleSource[], tools: readonly AnyToo
     const ignored = remark("error", "mode_ignored", "lint.projectMode");
     findings.push({ ...ignored, rule: defaultMode, list: "defaultMode", origin });
   }
-  return findings;
+  return [...findings, ...sources.flatMap((source) => lintLimits(source, tools))];
+}
+
+/** Limits that count nothing. What is malformed was refused before. */
+function lintLimits({ limits = [], origin }: RuleSource, tools: readonly AnyTool[]): RuleFinding[] {
+  return limits.flatMap((limit) => {
+    const names = [limit.tools ?? []].flat();
+    const found = names.flatMap((name) => lintName({ name }, { text: name, list: "deny", origin }, tools) ?? []);
+    const paying = tools.filter((tool) => tool.amount && names.some((name) => readTarget(name, "deny").names(tool)));
+    if (limit.sum && names.length > 0 && found.length === 0 && tools.length > 0 && paying.length === 0)
+      found.push(remark("warning", "never_matches", "lint.limitAmount"));
+    return found.map((each) => ({ ...each, rule: names.join(", "), list: "limits", origin }));
+  });
 }
 
 function rulesOf({ origin, folder, ...lists }: RuleSource): Rule[] {
@@ -198,7 +210,7 @@ export interface RuleFinding {
     | "only_here"
     | "mode_ignored";
   rule: string;
-  list: Rule["list"] | "defaultMode";
+  list: Rule["list"] | "defaultMode" | "limits";
   origin: string;
   /** What is wrong, and what to write instead. */
   message: string;

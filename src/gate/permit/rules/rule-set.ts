@@ -4,6 +4,7 @@ import type { CallMode, Verdict } from "../../../core/call.ts";
 import { checkKeys, keysOf } from "../../../core/options.ts";
 import { ChangeCounter } from "../../../core/stage.ts";
 import { type AnyTool, saysNothing, neverAsks, statesOnlyKind, type ToolPermission } from "../../../core/tool.ts";
+import { compileLimit } from "../limits.ts";
 import { type CompiledRule, compileRule } from "./compile-rule.ts";
 import type { ToolAnswers } from "../../tool-answers.ts";
 import { type Case, judgeCase, judgeWithoutRules } from "./evaluate-rules.ts";
@@ -31,6 +32,7 @@ const SOURCE_KEYS = keysOf<RuleSource>({
   allow: true,
   ask: true,
   deny: true,
+  limits: true,
   defaultMode: true,
   defaultPermission: true,
   mayBypass: true,
@@ -221,7 +223,8 @@ export class RuleSet {
     this.#mayBypass = sources.every((source) => source.mayBypass !== false);
     this.#problems = [];
     const compiled: CompiledRule[] = [];
-    for (const { origin, folder, ...lists } of sources) {
+    for (const { origin, folder, limits = [], ...lists } of sources) {
+      for (const limit of limits) compileLimit(limit, origin);
       for (const list of RULE_LISTS) {
         for (const text of lists[list] ?? []) {
           try {

@@ -29,12 +29,32 @@ export interface RuleSource {
   ask?: readonly string[];
   /** Calls that are denied. */
   deny?: readonly string[];
+  /** How many calls, and how much, in which time. The limits of all sources hold. */
+  limits?: readonly Limit[];
   /** The default mode. */
   defaultMode?: CallMode;
   /** The permission of tools that state neither `readonly` nor whether they need approval. Default: `confirm`. */
   defaultPermission?: ToolPermission;
   /** If false, neither a source nor a call can use bypassPermissions. */
   mayBypass?: boolean;
+}
+
+/** How many calls of tools, and how much, there may be. Counted when a call starts, by all processes of a store together. */
+export interface Limit {
+  /** Names, groups, kinds and patterns, as in deny rules. */
+  tools?: string | readonly string[];
+  /** Instead of tools: requests of agents to models, as `provider/model`, `provider/*` or `*`. */
+  models?: string | readonly string[];
+  /** The most calls. */
+  calls?: number;
+  /** By unit, the most of what tools name as their amount; of models `tokens` and `USD`. */
+  sum?: Readonly<Record<string, number>>;
+  /** The time in which it may be used: any hour, not that of the clock. Default: ever. */
+  per?: "minute" | "hour" | "day";
+  /** Whom it counts apart. Default: all callers together. */
+  each?: "user" | "session" | "agent";
+  /** What becomes of a call beyond it. Default: `deny`. */
+  then?: "ask" | "deny" | "wait";
 }
 
 /** A rule as written, and its source. */
