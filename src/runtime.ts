@@ -214,7 +214,7 @@ class Runtime {
       registry,
       hasOtherData,
       permitAgain: (call, refusedBy) => {
-        this.grants.exclude(call, refusedBy);
+        if (refusedBy !== undefined) this.grants.exclude(call, refusedBy);
         return this.permission.enter(call);
       },
       replayed: this.provenance.taint.replayed,

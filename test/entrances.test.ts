@@ -192,6 +192,18 @@ describe.each(ENTRANCES.map((entrance) => [entrance.name, entrance] as const))("
     },
   );
 
+  test.each(["keep", "keep_text", "*"])("never goes beyond a limit of %s", async (tools) => {
+    const limit = { tools, calls: 1, per: "hour" } as const;
+    const world = await enter(entrance, { rules: { limits: [limit] } });
+    const { haft, target, runs } = world;
+    await haft.execute(target.name, world.otherInput, { id: "before" });
+    expect(await haft.policy.limits.list()).toMatchObject([{ used: 1, left: 0 }]);
+    const result = await entrance.call(world);
+    expect(result).toMatchObject({ status: "failed" });
+    expect(runs).toHaveLength(1);
+    await expectRecorded(world, result);
+  });
+
   test("a tool that changes things never runs in plan mode", async () => {
     const world = await enter(entrance);
     world.options = { mode: "plan" };
@@ -729,5 +741,14 @@ describe.each(AGENT_NAMES)("the hook of %s,", (agent) => {
     denied.push("exec");
     await call();
     expect(runs).toHaveLength(1);
+  });
+
+  test.each(["exec", "Bash", "kind:execute"])("a limit of %s counts it, and none goes beyond it", async (tools) => {
+    const limit = { tools, calls: 1, per: "day" } as const;
+    const { haft, runs, call } = enterAgent({ rules: { allow: ["exec"], limits: [limit] } });
+    await call();
+    await call();
+    expect(runs).toHaveLength(1);
+    expect(await haft.policy.limits.list()).toMatchObject([{ used: 1, max: 1 }]);
   });
 });

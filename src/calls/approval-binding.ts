@@ -33,7 +33,7 @@ export function bindingOf(call: Call, world: CallWorld): ApprovalBinding {
     cwd: cwdOf(call.accepted, world.workspace),
     environment: hashOf(world.overlay ?? {}),
     limits: hashOf([call.caller, allowedPaths, mode, policy]),
-    policy: hashOf([world.verdict.by, world.verdict.rule]),
+    policy: hashOf([world.verdict.by, world.verdict.rule, ...(world.verdict.beyond ?? [])]),
   };
 }
 

@@ -3,11 +3,13 @@ import { aQuestion } from "./approval.fixture.ts";
 import { MemoryCallStore } from "./call-store.ts";
 import { describeCallStore } from "./call-store.suite.ts";
 import { describeGrants } from "./grants.suite.ts";
+import { describeLimits } from "./limits.suite.ts";
 import { end } from "./stored-call.ts";
 
 const memory = new MemoryCallStore(10_000);
 describeCallStore("memory", () => memory);
 describeGrants("memory", () => memory);
+describeLimits("memory", () => memory);
 
 test("the memory store deletes the oldest calls that have ended, never one that runs", () => {
   const store = new MemoryCallStore(2);

@@ -8,7 +8,6 @@ import {
   fromMicros,
   type LimitCharge,
   type LimitRows,
-  type LimitUse,
   MemoryLimitRows,
   slotOf,
   toMicros,
@@ -71,16 +70,9 @@ export interface Grant {
 }
 
 /** What a call takes from a grant or a limit. In the row of the call, and in the counters of both, in one transaction. */
-export interface Charge {
+export interface Charge extends Partial<LimitCharge> {
   /** The id of the grant, or of the counter of the limit. */
   grant: string;
-  /** What the tool names as its amount. */
-  amount?: number;
-  unit?: string;
-  /** The outcome of the call is unknown. It stays charged. */
-  isUnknown?: boolean;
-  /** Set if it is a charge of a limit. */
-  limit?: LimitUse;
 }
 
 export function isLimitCharge(charge: Charge): charge is LimitCharge {

@@ -3,7 +3,6 @@ import { ToolError } from "../core/error.ts";
 import { reasonText } from "../core/localized-text.ts";
 import { countOf } from "../core/results/count-of.ts";
 import type { MaybePromise } from "../core/stage.ts";
-import type { Charge } from "./grants.ts";
 
 const MICROS = 1_000_000;
 
@@ -18,7 +17,7 @@ export function fromMicros(micros: number): number {
 /** What becomes of a call that is beyond a limit. */
 export type LimitAction = "ask" | "deny" | "wait";
 
-/** What a call takes from the counter of a limit. `Charge.grant` is the id of the counter. */
+/** When, and from what, a call takes. */
 export interface LimitUse {
   /** The limit and whom it counts, in words. */
   text: string;
@@ -33,7 +32,17 @@ export interface LimitUse {
   isBeyond?: boolean | undefined;
 }
 
-export type LimitCharge = Charge & { amount: number; limit: LimitUse };
+/** What a call takes from a limit. */
+export interface LimitCharge {
+  /** The id of the counter of the limit. */
+  grant: string;
+  /** Calls, or millionths of the unit. */
+  amount: number;
+  unit?: string;
+  /** The outcome of the call is unknown. It stays charged. */
+  isUnknown?: boolean;
+  limit: LimitUse;
+}
 
 /** What one caller, session or agent used of a limit. Several processes share it. */
 export interface LimitCounter extends Pick<LimitUse, "text" | "max" | "perMs" | "then"> {
@@ -190,6 +199,8 @@ export function explainReached({ unit, amount, limit, state }: ReachedLimit, now
 /** The start of a call was refused: what was left when it was permitted is not left any more. Nothing was run. */
 export class LimitReachedError extends ToolError {
   readonly reached: ReachedLimit;
+  /** It has room for the call later, and calls wait for that. */
+  readonly isPassing: boolean;
 
   constructor(reached: ReachedLimit, now = Date.now()) {
     const { then } = reached.limit;
@@ -202,7 +213,17 @@ export class LimitReachedError extends ToolError {
     });
     this.name = "LimitReachedError";
     this.reached = reached;
+    this.isPassing = isPassing;
   }
+}
+
+const raced = new WeakSet<object>();
+
+/** Whether the call is to be judged again, so that a person is asked: the limit was reached between its verdict and its start. Once a call. */
+export function isFirstRace(call: object, error: unknown): boolean {
+  if (!(error instanceof LimitReachedError) || error.reached.limit.then !== "ask" || raced.has(call)) return false;
+  raced.add(call);
+  return true;
 }
 
 /** Lost with the process. */

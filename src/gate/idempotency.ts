@@ -1,6 +1,7 @@
 import type { ChangeEntry } from "../calls/call-store.ts";
 import { type Calls, callKey, keyConflict } from "../calls/calls.ts";
 import { refusedGrant } from "../calls/grants.ts";
+import { isFirstRace } from "../calls/limits.ts";
 import { cancelledJob } from "../calls/job.ts";
 import type { StoredCall } from "../calls/stored-call.ts";
 import { outcomeOf, refusalOf, storedResult } from "../calls/stored-result.ts";
@@ -49,8 +50,8 @@ interface IdempotencyOptions {
   registry: Pick<ToolRegistry, "get">;
   /** Whether an earlier call with the same key had other data of the host. */
   hasOtherData?(call: Call): boolean;
-  /** Judges a call again that this grant does not cover any more. A result, such as a question, ends the call. */
-  permitAgain?(call: Call, refusedBy: string): MaybePromise<ToolResult | undefined>;
+  /** Judges a call again that this grant, if any, does not cover any more. A result, such as a question, ends the call. */
+  permitAgain?(call: Call, refusedBy: string | undefined): MaybePromise<ToolResult | undefined>;
   /** Starts a call; a call that a limit has no room for waits, without its slot. */
   started?(
     call: Call,
@@ -283,17 +284,17 @@ class ClaimStage implements Stage {
     // What takes from a grant needs a row, so that it takes once.
     const key = StartedCall.of(call) ? undefined : (keyOf(call) ?? chargedKeyOf(call));
     if (key === undefined) return this.#log.begun(call);
-    if (!call.verdict?.grants) return this.#begin(call, key);
+    if (!isCharged(call)) return this.#begin(call, key);
     return this.#beginCharged(call, key);
   }
 
-  /** Between the verdict and the charge a grant may have been used up or have ended: then the call is judged without it. */
+  /** Between the verdict and the charge a grant may have ended, or a limit may be reached: then the call is judged again. */
   async #beginCharged(call: Call, key: string): Promise<ToolResult | undefined | void> {
     try {
       return await this.#begin(call, key);
     } catch (error) {
       const refusedBy = refusedGrant(error);
-      if (refusedBy === undefined || !this.#permitAgain) throw error;
+      if (!this.#permitAgain || (refusedBy === undefined && !isFirstRace(call, error))) throw error;
       let result: ToolResult | undefined;
       try {
         result = await this.#permitAgain(call, refusedBy);

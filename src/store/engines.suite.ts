@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe } from "vitest";
 import { describeCallStore } from "../calls/call-store.suite.ts";
 import { describeGrants } from "../calls/grants.suite.ts";
+import { describeLimits } from "../calls/limits.suite.ts";
 import { programStoreSuite } from "../code/program-store.suite.ts";
 import { describeAuditLog } from "../gate/audit-log.suite.ts";
 import { describeProvenanceStore } from "../gate/permit/provenance/provenance-store.suite.ts";
@@ -36,6 +37,7 @@ export const ENGINE_SUITES: Readonly<Record<string, (engine: EngineUnderTest) =>
     const open = async () => engine.openStore(await (location ??= engine.createLocation()));
     describeCallStore("the store", async () => (await open()).calls);
     describeGrants("the store", async () => (await open()).calls);
+    describeLimits("the store", async () => (await open()).calls);
   },
   artifacts: (engine) => describeArtifactStore("the store", async () => (await engine.openStore()).artifacts),
   audit: (engine) => describeAuditLog("the store", async () => (await engine.openStore()).audit),

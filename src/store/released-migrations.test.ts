@@ -93,6 +93,7 @@ test("a new store has the tables and the checksums that the released version cre
     ...["sqlite_autoindex_jobs", "programs", "sqlite_autoindex_programs"],
     ...["tool_use:", "tool_use_recent:", "sqlite_autoindex_tool_use"],
     ...["grants:", "grants_open:", "sqlite_autoindex_grants"],
+    ...["limit_counters", "sqlite_autoindex_limit_counters"],
     ...["policy_settings", "sqlite_autoindex_policy_settings"],
     ...["seen_files:", "undo_changes:", "undo_state:", "undo_groups:", "sqlite_autoindex_undo_groups"],
   ];

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createAgent } from "../../src/capabilities/create-agent.ts";
 import { createTool } from "../../src/core/create-tool.ts";
+import { toolError } from "../../src/core/error.ts";
 import type { Limit } from "../../src/gate/permit/rules/rule.ts";
 import { createHaft, createRuntime, type RuntimeOptions } from "../../src/runtime.ts";
 import { openStore } from "../../src/store/store.ts";
@@ -127,6 +128,106 @@ test("what did not begin is given back, and what failed is not", async () => {
   await call();
   expect(await haft.policy.limits.list()).toMatchObject([{ used: 0 }]);
   expect(clock.now()).toBeGreaterThan(0);
+});
+
+/** Calls that were all judged before the first of them starts. */
+function raced(limit: Limit, count: number, options: Partial<RuntimeOptions> = {}) {
+  let arrived = 0;
+  let go = (): void => undefined;
+  const all = new Promise<void>((resolve) => (go = resolve));
+  const barrier = {
+    name: "barrier",
+    after: "admit",
+    enter: () => (++arrived === count ? go() : undefined, all),
+  } as const;
+  const made = world([limit], { middleware: [barrier], ...options });
+  return { ...made, results: Promise.all(Array.from({ length: count }, () => made.call({ session: "s" }))) };
+}
+
+describe("a limit that is reached between the verdict and the start", () => {
+  test("asks a person about the others, whose yes runs each once", async () => {
+    const { haft, results, ran } = raced({ tools: "fetch", calls: 1, then: "ask" }, 3);
+    const statuses = (await results).map(({ status }) => status).toSorted();
+    expect(statuses).toEqual(["completed", "pending", "pending"]);
+    expect(ran).toHaveLength(1);
+    for (const { id } of await haft.approvals.list("pending"))
+      expect(await haft.approvals.approve(id)).toMatchObject({ status: "completed" });
+    expect(ran.toSorted()).toEqual([1, 2, 3]);
+    expect(await haft.policy.limits.list()).toMatchObject([{ used: 3, max: 1 }]);
+  });
+
+  test("denies the others", async () => {
+    const { results, ran } = raced({ tools: "fetch", calls: 2 }, 3);
+    const done = await results;
+    expect(done.filter(({ status }) => status === "completed")).toHaveLength(2);
+    for (const each of done.filter(({ status }) => status === "failed"))
+      expect(each).toMatchObject({ error: { code: "denied" } });
+    expect(ran).toHaveLength(2);
+  });
+
+  test.each<[Limit["then"], string]>([
+    ["ask", "pending"],
+    ["deny", "failed"],
+    ["wait", "failed"],
+  ])("after a person said yes to another question: %s", async (then, status) => {
+    const { haft, call, ran } = world([{ tools: "fetch", calls: 1, per: "hour", then }], {
+      rules: { ask: ["fetch(n==2)"], limits: [{ tools: "fetch", calls: 1, per: "hour", then }] },
+    });
+    const { limits } = haft.policy;
+    const asked = haft.execute("fetch", { n: 2 }, { caller: { session: "s" } });
+    expect(await asked).toMatchObject({ status: "pending" });
+    expect(await call({ session: "s" })).toMatchObject({ status: "completed" });
+    const [question] = await haft.approvals.list("pending");
+    expect(await haft.approvals.approve(question!.id)).toMatchObject({ status });
+    expect(ran).toEqual([1]);
+    expect(await limits.list()).toMatchObject([{ used: 1 }]);
+    const open = await haft.approvals.list("pending");
+    expect(open).toHaveLength(then === "ask" ? 1 : 0);
+    // A yes that only waits for room stays one.
+    expect((await haft.approvals.get(question!.id))?.state).toBe(then === "wait" ? "approved" : "changed");
+    if (then !== "ask") return;
+    expect(await haft.approvals.approve(open[0]!.id)).toMatchObject({ status: "completed" });
+    expect(ran).toEqual([1, 2]);
+  });
+});
+
+test("the same limit with another action holds beside it", async () => {
+  const { haft, call } = world([
+    { tools: "fetch", calls: 1, then: "ask" },
+    { tools: "fetch", calls: 2, then: "deny" },
+  ]);
+  await call();
+  expect(await call()).toMatchObject({ status: "pending" });
+  const [question] = await haft.approvals.list("pending");
+  expect(await haft.approvals.approve(question!.id)).toMatchObject({ status: "completed" });
+  expect(await call()).toMatchObject({ status: "failed", error: { code: "denied" } });
+});
+
+test("a job that is tried again is counted once, and is not beyond its own limit", async () => {
+  let tries = 0;
+  const { haft, clock } = world([{ tools: "work", calls: 1, per: "day" }]);
+  haft.register({
+    name: "work",
+    description: "Works",
+    kind: "write",
+    permission: "auto",
+    idempotent: true,
+    parameters: [],
+    run: () => {
+      if (++tries === 1) throw toolError("unavailable", "Not now");
+      return "worked";
+    },
+  });
+  const made = await haft.execute("work", {}, { background: true });
+  const done = haft.jobs.wait(made.status === "pending" ? made.pending.id : "");
+  for (let turns = 0; turns < 50; turns++) {
+    await clock.advance(10_000);
+    await settled();
+  }
+  expect(await done).toMatchObject({ status: "completed" });
+  expect(tries).toBe(2);
+  expect(await haft.policy.limits.list()).toMatchObject([{ used: 1, max: 1 }]);
+  expect(await haft.execute("work", {}, { background: true })).toMatchObject({ status: "failed" });
 });
 
 test("a person extends a limit for one more period", async () => {

@@ -1,4 +1,4 @@
-import type { Calls } from "../../calls/calls.ts";
+import { callKey, type Calls } from "../../calls/calls.ts";
 import { amountOf, readMicros } from "../../calls/grants.ts";
 import {
   explainReached,
@@ -14,6 +14,7 @@ import {
   slotOf,
   UNREADABLE_AMOUNT,
 } from "../../calls/limits.ts";
+import type { StoredCall } from "../../calls/stored-call.ts";
 import { abortable, type Call, type Caller, toolOf, type Verdict } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
 import { toolError, type ToolError } from "../../core/error.ts";
@@ -143,9 +144,36 @@ export class Limits {
     return this.#charges(this.#limitsOf(tool), call.caller, { tool, input: call.input });
   }
 
-  /** What the limits say about a call before it starts. Undefined if none counts it. */
-  verdictOf(tool: AnyTool, input: unknown, caller: Partial<Caller>): MaybePromise<LimitVerdict | undefined> {
-    const charges = this.#charges(this.#limitsOf(tool), caller, { tool, input });
+  /** What the limits say about a call before it starts. What an earlier start of it took counts for it, not against it. */
+  verdictOfCall(call: Call): MaybePromise<LimitVerdict | undefined> {
+    const judge = (taken?: ReadonlySet<string>) => this.verdictOf(toolOf(call), call.input, call.caller, taken);
+    const withoutOwn = async (found: LimitVerdict): Promise<LimitVerdict> => {
+      const taken = new Set((await this.#rowOf(call))?.charges?.map(({ grant }) => grant));
+      return taken.size === 0 ? found : ((await judge(taken)) ?? { limits: found.limits, lines: [] });
+    };
+    const found = judge();
+    if (found instanceof Promise) return found.then((first) => (first?.verdict ? withoutOwn(first) : first));
+    return found?.verdict ? withoutOwn(found) : found;
+  }
+
+  #rowOf(call: Call): MaybePromise<StoredCall | undefined> {
+    const { calls } = this.#options;
+    const { secondPass, idempotencyKey } = call;
+    if (secondPass?.kind === "job") return calls.job(secondPass.id);
+    const stored = calls.storedIdOf(call);
+    if (stored !== undefined) return calls.get(stored);
+    return idempotencyKey === undefined ? undefined : calls.find(callKey(call.caller, call.stepKey));
+  }
+
+  /** What the limits say about a call that was not started. Undefined if none counts it. `taken`: those that count it already. */
+  verdictOf(
+    tool: AnyTool,
+    input: unknown,
+    caller: Partial<Caller>,
+    taken?: ReadonlySet<string>,
+  ): MaybePromise<LimitVerdict | undefined> {
+    const all = this.#charges(this.#limitsOf(tool), caller, { tool, input });
+    const charges = taken ? all.filter(({ grant }) => !taken.has(grant)) : all;
     if (charges.length === 0) return undefined;
     const counters = this.#options.calls.grants.limits.get(charges.map(({ grant }) => grant));
     return counters instanceof Promise
@@ -368,9 +396,9 @@ export class Limits {
       const { calls, sums, each, subject, per, then } = limit;
       const who = each === undefined ? undefined : (caller[each] ?? null);
       const add = (amount: number, max: number, unit: string | undefined): void => {
-        const grant = limitId([subject, per, each, who, unit]);
+        const grant = limitId([subject, per, each, who, unit, then]);
         const known = charges.get(grant);
-        // The same limit in several files: the lowest holds.
+        // The same limit in several files: the lowest holds. Those that do something else at the limit hold beside it.
         if (known && known.limit.max <= max) return;
         const text = textOf(limit, { max, unit, who });
         const perMs = per && PERIODS[per];
@@ -412,9 +440,8 @@ interface Place {
 /** The line that a refused call waits in. Throws what does not pass by waiting. */
 function passingLine(error: unknown): string {
   if (!(error instanceof LimitReachedError)) throw error;
-  const { limit, state, id } = error.reached;
-  if (limit.then !== "wait" || state.freesAt === undefined) throw error;
-  return id;
+  if (!error.isPassing) throw error;
+  return error.reached.id;
 }
 
 function waitedTooLong(limit: string): ToolError {

@@ -1,7 +1,7 @@
 import { isOneLine, missingConfirmation } from "../../calls/approval.ts";
 import { type Calls, unknownApproval } from "../../calls/calls.ts";
 import { boundPreview, MAX_SHOWN_BYTES, plainInput, unseenOf, wholePreview } from "../../calls/shown-question.ts";
-import { LimitReachedError } from "../../calls/limits.ts";
+import { isFirstRace, LimitReachedError } from "../../calls/limits.ts";
 import type { Answer, StoredCall } from "../../calls/stored-call.ts";
 import { refusalOf, storedResult } from "../../calls/stored-result.ts";
 import {
@@ -262,8 +262,10 @@ export class Permit implements Stage {
     try {
       return await (this.#options.limits?.start(call, claim) ?? claim());
     } catch (error) {
-      // The person has not seen that it would go beyond the limit.
-      if (error instanceof LimitReachedError) await this.#calls.changed(row, error.summary);
+      if (!(error instanceof LimitReachedError) || error.isPassing) throw error;
+      // It was reached since the call was judged. The person has not seen that a yes goes beyond it: they are asked again.
+      if (isFirstRace(call, error)) return undefined;
+      await this.#calls.changed(row, error.summary);
       throw error;
     }
   }

@@ -16,7 +16,7 @@ export interface JudgeOptions {
   /** What people allowed beyond one call. */
   grants?: Pick<Grants, "answer"> | undefined;
   /** How many calls, and how much, there may be. */
-  limits?: Pick<Limits, "concerns" | "verdictOf"> | undefined;
+  limits?: Pick<Limits, "concerns" | "verdictOfCall"> | undefined;
   provenance: Pick<Provenance, "verdictOf" | "mayJudge"> & { taint: Pick<Provenance["taint"], "canLabel"> };
   hooks?: Pick<Hooks, "verdictOf" | "beforeApproval" | "judges"> | undefined;
   /** The base folder of relative paths in rules. */
@@ -70,7 +70,7 @@ export function createJudge(options: JudgeOptions): Judge {
     const tool = toolOf(call);
     if (!limits?.concerns(tool) || call.secondPass?.kind === "code" || call.secondPass?.kind === "client")
       return undefined;
-    return limits.verdictOf(tool, call.input, call.caller);
+    return limits.verdictOfCall(call);
   }
 
   function judgeRules(
@@ -119,7 +119,7 @@ export function createJudge(options: JudgeOptions): Judge {
       const judged = withOrigins(stricter(strict, verdict), verdict);
       const strictest = settled(call, withLimit(judged, limited));
       if (call.secondPass && strictest.decision !== "deny")
-        return { ...call.secondPass.verdict, limits: limited?.limits };
+        return limited ? { ...call.secondPass.verdict, limits: limited.limits } : call.secondPass.verdict;
       return strictest.decision === "ask" && hooks ? runPermissionHooks(call, strictest, hooks) : strictest;
     };
     return byProvenance instanceof Promise ? byProvenance.then(combine) : combine(byProvenance);

@@ -365,7 +365,9 @@ export class ChargedCalls implements Model<ChargesState> {
   #try(to: ChargesState, before: readonly Charge[] | undefined, after: readonly Charge[] | undefined): boolean {
     const { grant, isOver } = to;
     const isTwice = (before?.length ?? 0) === 1 && (after?.length ?? 0) === 2;
-    const settlement = isTwice ? { made: [this.#charge()], counted: [] } : settlementOf(before, after);
+    const settlement = isTwice
+      ? { made: [this.#charge()], counted: [], limits: { made: [], back: [] } }
+      : settlementOf(before, after);
     if (!settlement) return true;
     const rows = new MemoryGrantRows();
     rows.insert({
