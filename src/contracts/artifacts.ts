@@ -1,38 +1,32 @@
 import { z } from "zod";
 import { Count, cursor, limit, page, Time } from "./basics.ts";
-import { endpoint, named } from "./contract.ts";
+import { endpoint, named, namedObject } from "./contract.ts";
 
-export const ArtifactInfo = named(
-  "ArtifactInfo",
-  z.strictObject({
-    id: z.string(),
-    /** Omitted if the caller had none. */
-    session: z.string().optional(),
-    title: z.string(),
-    contentType: z.string(),
-    /** `output`: the whole output of a call, kept for a week because it was too long for the result. */
-    origin: z.enum(["made", "output"]),
-    /** The newest one. */
-    version: Count,
-    createdAt: Time,
-    updatedAt: Time,
-  }),
-);
+export const ArtifactInfo = namedObject("ArtifactInfo", {
+  id: z.string(),
+  /** Omitted if the caller had none. */
+  session: z.string().optional(),
+  title: z.string(),
+  contentType: z.string(),
+  /** `output`: the whole output of a call, kept for a week because it was too long for the result. */
+  origin: z.enum(["made", "output"]),
+  /** The newest one. */
+  version: Count,
+  createdAt: Time,
+  updatedAt: Time,
+});
 export type ArtifactInfo = z.infer<typeof ArtifactInfo>;
 
-export const ArtifactVersionInfo = named(
-  "ArtifactVersionInfo",
-  z.strictObject({
-    version: Count,
-    type: z.enum(["create", "update", "update_fuzzy", "rewrite"]),
-    author: z.strictObject({ agent: z.string().optional(), user: z.string().optional() }),
-    callId: z.string().optional(),
-    at: Time,
-    characters: Count,
-    /** Of an `update_fuzzy`: how similar the quoted text was to the replaced text, from 0 to 1. */
-    similarity: z.number().optional(),
-  }),
-);
+export const ArtifactVersionInfo = namedObject("ArtifactVersionInfo", {
+  version: Count,
+  type: z.enum(["create", "update", "update_fuzzy", "rewrite"]),
+  author: z.strictObject({ agent: z.string().optional(), user: z.string().optional() }),
+  callId: z.string().optional(),
+  at: Time,
+  characters: Count,
+  /** Of an `update_fuzzy`: how similar the quoted text was to the replaced text, from 0 to 1. */
+  similarity: z.number().optional(),
+});
 export type ArtifactVersionInfo = z.infer<typeof ArtifactVersionInfo>;
 
 export const ArtifactDetail = named(
@@ -46,18 +40,15 @@ export const ArtifactDetail = named(
 export type ArtifactDetail = z.infer<typeof ArtifactDetail>;
 
 /** A unified diff. */
-export const ArtifactDiff = named(
-  "ArtifactDiff",
-  z.strictObject({
-    from: Count,
-    to: Count,
-    added: Count,
-    removed: Count,
-    text: z.string(),
-    /** Whether the end of the text was left out. */
-    truncated: z.boolean(),
-  }),
-);
+export const ArtifactDiff = namedObject("ArtifactDiff", {
+  from: Count,
+  to: Count,
+  added: Count,
+  removed: Count,
+  text: z.string(),
+  /** Whether the end of the text was left out. */
+  truncated: z.boolean(),
+});
 export type ArtifactDiff = z.infer<typeof ArtifactDiff>;
 
 const session = z.string().optional().describe("The session of the artifact; omit it for artifacts without one");

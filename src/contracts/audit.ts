@@ -11,77 +11,66 @@ import {
   Time,
   Verdict,
 } from "./basics.ts";
-import { endpoint, named } from "./contract.ts";
+import { endpoint, namedObject, objects } from "./contract.ts";
 
-export const AuditEntry = named(
-  "AuditEntry",
-  z.strictObject({
-    id: z.string(),
-    at: Time,
-    /** `call_begun` is written before a call takes effect, `call_ended` after it. A short call that only reads has one entry. */
-    type: z.string(),
-    callId: z.string(),
-    toolName: z.string(),
-    caller: Caller,
-    status: z.enum(["completed", "failed", "pending"]).optional(),
-    errorCode: CallErrorCode.optional(),
-    /** Without the time in which the call waited for a person. */
-    durationMs: z.number().optional(),
-    waitedMs: z.number().optional(),
-    /** What the call is about. In lists and single entries, not in exports. */
-    subject: CallSubject.optional(),
-    risk: RiskLevel.optional(),
-    verdict: Verdict.optional(),
-    input: z.unknown().optional(),
-    result: z.unknown().optional(),
-    hash: z.string().optional(),
-  }),
-);
+export const AuditEntry = namedObject("AuditEntry", {
+  id: z.string(),
+  at: Time,
+  /** `call_begun` is written before a call takes effect, `call_ended` after it. A short call that only reads has one entry. */
+  type: z.string(),
+  callId: z.string(),
+  toolName: z.string(),
+  caller: Caller,
+  status: z.enum(["completed", "failed", "pending"]).optional(),
+  errorCode: CallErrorCode.optional(),
+  /** Without the time in which the call waited for a person. */
+  durationMs: z.number().optional(),
+  waitedMs: z.number().optional(),
+  /** What the call is about. In lists and single entries, not in exports. */
+  subject: CallSubject.optional(),
+  risk: RiskLevel.optional(),
+  verdict: Verdict.optional(),
+  input: z.unknown().optional(),
+  result: z.unknown().optional(),
+  hash: z.string().optional(),
+});
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
-export const AuditPage = named(
-  "AuditPage",
-  z.strictObject({
-    items: z.array(AuditEntry),
-    next: z.string().optional(),
-    total: Count.optional(),
-    /** Entries that the search for text has not looked at: the newest while the index is behind, or the oldest. */
-    unsearched: Count.optional(),
-    /** Whether `facets` have only the newest 5,000 entries that match. */
-    isPartial: z.boolean().optional(),
-    facets: z.array(
-      z.strictObject({
-        name: z.enum(["tool", "status", "decision", "user"]),
-        values: z.array(z.strictObject({ value: z.string(), count: Count })),
-      }),
-    ),
+export const AuditPage = namedObject("AuditPage", {
+  items: z.array(AuditEntry),
+  next: z.string().optional(),
+  total: Count.optional(),
+  /** Entries that the search for text has not looked at: the newest while the index is behind, or the oldest. */
+  unsearched: Count.optional(),
+  /** Whether `facets` have only the newest 5,000 entries that match. */
+  isPartial: z.boolean().optional(),
+  facets: objects({
+    name: z.enum(["tool", "status", "decision", "user"]),
+    values: objects({ value: z.string(), count: Count }),
   }),
-);
+});
 export type AuditPage = z.infer<typeof AuditPage>;
 
-export const AuditCheck = named(
-  "AuditCheck",
-  z.strictObject({
-    ok: z.boolean(),
-    entries: Count,
-    /** COUNT:HASH of the last entry. Sent as `head` later, it shows what was cut off or rewritten since. */
-    head: z.string(),
-    /** The first entry that does not match. */
-    broken: z.strictObject({ id: z.string(), reason: z.string() }).optional(),
-    /** The oldest entries that were deleted by a rule of the retention. `seq` is the entry that says so. */
-    pruned: z
-      .strictObject({
-        upTo: Count,
-        at: Time,
-        seq: Count,
-        /** Missing if an earlier version deleted them. */
-        rule: z.strictObject({ auditDays: z.number().optional(), maxMb: z.number().optional() }).optional(),
-      })
-      .optional(),
-    /** With `sinceCheckpoint`: the entries up to this one were checked at that time. */
-    checkpoint: z.strictObject({ seq: Count, at: Time }).optional(),
-  }),
-);
+export const AuditCheck = namedObject("AuditCheck", {
+  ok: z.boolean(),
+  entries: Count,
+  /** COUNT:HASH of the last entry. Sent as `head` later, it shows what was cut off or rewritten since. */
+  head: z.string(),
+  /** The first entry that does not match. */
+  broken: z.strictObject({ id: z.string(), reason: z.string() }).optional(),
+  /** The oldest entries that were deleted by a rule of the retention. `seq` is the entry that says so. */
+  pruned: z
+    .strictObject({
+      upTo: Count,
+      at: Time,
+      seq: Count,
+      /** Missing if an earlier version deleted them. */
+      rule: z.strictObject({ auditDays: z.number().optional(), maxMb: z.number().optional() }).optional(),
+    })
+    .optional(),
+  /** With `sinceCheckpoint`: the entries up to this one were checked at that time. */
+  checkpoint: z.strictObject({ seq: Count, at: Time }).optional(),
+});
 export type AuditCheck = z.infer<typeof AuditCheck>;
 
 const AuditFilter = z.strictObject({

@@ -1,7 +1,7 @@
 /** Schemas of the data types in `core/` that several resources use. `contracts.types.ts` checks that both are equal. */
 import { z } from "zod";
 import { UNVOUCHED_KINDS } from "../core/call-summary.ts";
-import { named } from "./contract.ts";
+import { named, namedObject, objects } from "./contract.ts";
 
 export const Name = z.string().min(1).max(256);
 /** A text that a person writes. */
@@ -20,7 +20,7 @@ function open<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.c
 /** A list. `next` is the cursor of the following page; the last page has none. `total`: items of all pages, if they are counted. */
 export function page<Item extends z.ZodType>(id: string, item: Item) {
   const [next, total] = [z.string().optional(), z.number().int().optional()];
-  return named(id, z.strictObject({ items: z.array(item), next, total }));
+  return namedObject(id, { items: z.array(item), next, total });
 }
 export interface Page<Item> {
   items: Item[];
@@ -113,58 +113,51 @@ export const CallPolicy = z.strictObject({
 });
 
 /** What was decided about one call, and by what. */
-export const Verdict = named(
-  "Verdict",
-  z.strictObject({
-    decision: Decision,
-    by: z.enum([
-      "rule",
-      "tool",
-      "mode",
-      "hook",
-      "provenance",
-      "taint",
-      "grant",
-      "approval",
-      "policy",
-      "effects",
-      "limit",
-    ]),
-    /** One sentence for a person. */
-    reason: z.string(),
-    /** The key of `reason` and its values, for other languages. */
-    key: z.string().optional(),
-    values: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
-    rule: z.string().optional(),
-    /** The file or layer of the rule. */
-    origin: z.string().optional(),
-    approvalId: z.string().optional(),
-    /** The grants that permit it. */
-    grants: z.array(z.string()).readonly().optional(),
-    /** The limits that it counts for, and those that it is beyond. */
-    limits: z.array(z.string()).readonly().optional(),
-    beyond: z.array(z.string()).readonly().optional(),
-    /** The values that nobody vouches for. A yes approves each of them for this session. */
-    unvouched: z
-      .array(
-        z.strictObject({
-          /** The path of the argument; empty for the call itself. */
-          argument: z.string(),
-          value: z.string(),
-          authority: z.enum(UNVOUCHED_KINDS),
-          /** `text`: in a text of others. `unnamed`: in the user's data, but not named. `nowhere`: in no text that was read. `unread`: not all of these are still here. */
-          origin: z.enum(["text", "unnamed", "nowhere", "unread"]),
-          /** Where it first appeared. */
-          source: z
-            .strictObject({ callId: z.string(), toolName: z.string(), field: z.string(), excerpt: z.string() })
-            .optional(),
-        }),
-      )
+export const Verdict = namedObject("Verdict", {
+  decision: Decision,
+  by: z.enum([
+    "rule",
+    "tool",
+    "mode",
+    "hook",
+    "provenance",
+    "taint",
+    "grant",
+    "approval",
+    "policy",
+    "effects",
+    "limit",
+  ]),
+  /** One sentence for a person. */
+  reason: z.string(),
+  /** The key of `reason` and its values, for other languages. */
+  key: z.string().optional(),
+  values: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
+  rule: z.string().optional(),
+  /** The file or layer of the rule. */
+  origin: z.string().optional(),
+  approvalId: z.string().optional(),
+  /** The grants that permit it. */
+  grants: z.array(z.string()).readonly().optional(),
+  /** The limits that it counts for, and those that it is beyond. */
+  limits: z.array(z.string()).readonly().optional(),
+  beyond: z.array(z.string()).readonly().optional(),
+  /** The values that nobody vouches for. A yes approves each of them for this session. */
+  unvouched: objects({
+    /** The path of the argument; empty for the call itself. */
+    argument: z.string(),
+    value: z.string(),
+    authority: z.enum(UNVOUCHED_KINDS),
+    /** `text`: in a text of others. `unnamed`: in the user's data, but not named. `nowhere`: in no text that was read. `unread`: not all of these are still here. */
+    origin: z.enum(["text", "unnamed", "nowhere", "unread"]),
+    /** Where it first appeared. */
+    source: z
+      .strictObject({ callId: z.string(), toolName: z.string(), field: z.string(), excerpt: z.string() })
       .optional(),
-    /** The start of the user's last message, beside `unvouched`. */
-    userText: z.string().optional(),
-  }),
-);
+  }).optional(),
+  /** The start of the user's last message, beside `unvouched`. */
+  userText: z.string().optional(),
+});
 export type Verdict = z.infer<typeof Verdict>;
 
 /** What a model is given. Data is base64. */
@@ -195,22 +188,19 @@ export const Content = named(
 );
 export type Content = z.infer<typeof Content>;
 
-export const ToolFailure = named(
-  "ToolFailure",
-  z.strictObject({
-    code: CallErrorCode,
-    /** What happened. */
-    message: z.string(),
-    /** What to do about it. */
-    next: z.string().optional(),
-    /** Who must act. */
-    actor: z.enum(["model", "policy", "caller", "tool", "runtime"]),
-    /** Whether the same call may succeed later. */
-    retryable: z.boolean(),
-    name: z.string(),
-    data: z.unknown().optional(),
-  }),
-);
+export const ToolFailure = namedObject("ToolFailure", {
+  code: CallErrorCode,
+  /** What happened. */
+  message: z.string(),
+  /** What to do about it. */
+  next: z.string().optional(),
+  /** Who must act. */
+  actor: z.enum(["model", "policy", "caller", "tool", "runtime"]),
+  /** Whether the same call may succeed later. */
+  retryable: z.boolean(),
+  name: z.string(),
+  data: z.unknown().optional(),
+});
 export type ToolFailure = z.infer<typeof ToolFailure>;
 
 export const Pending = z.strictObject({ kind: z.enum(["job", "approval", "client", "question"]), id: z.string() });
@@ -265,48 +255,39 @@ export const Progress = z.strictObject({
 });
 
 /** A partial result of a running call. */
-export const Update = named(
-  "Update",
-  z.strictObject({
-    content: z.array(Content).optional(),
-    progress: Progress.optional(),
-    details: z.unknown().optional(),
-  }),
-);
+export const Update = namedObject("Update", {
+  content: z.array(Content).optional(),
+  progress: Progress.optional(),
+  details: z.unknown().optional(),
+});
 export type Update = z.infer<typeof Update>;
 
 /** A sentence for people. Interfaces translate it by its key and values; `text` is English. */
-export const LocalizedText = named(
-  "LocalizedText",
-  z.strictObject({
-    key: z.string(),
-    values: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
-    text: z.string(),
-  }),
-);
+export const LocalizedText = namedObject("LocalizedText", {
+  key: z.string(),
+  values: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
+  text: z.string(),
+});
 export type LocalizedText = z.infer<typeof LocalizedText>;
 
 /** What an approver is shown: the diff, the exact command. */
-export const Preview = named(
-  "Preview",
-  z.strictObject({
-    title: z.string(),
-    /** What else a person should know, one line each. */
-    facts: z.array(LocalizedText).optional(),
-    /** The effect: the list of changes, the differences. */
-    content: z.array(Content),
-    /** What a command printed while it was previewed. Text of others; it may look like anything. */
-    output: z.string().optional(),
-    /** Of the whole effect, also of what is not shown. */
-    counts: z.strictObject({ files: Count, added: Count, removed: Count }).optional(),
-    /** The same replacement on many lines. Also in the difference. */
-    replacements: z.array(z.strictObject({ before: z.string(), after: z.string(), lines: Count })).optional(),
-    /** What `content` and `output` leave out. `approvals.preview` has it. */
-    omitted: z.string().optional(),
-    /** Why the effect cannot be shown at all. */
-    unshown: z.string().optional(),
-  }),
-);
+export const Preview = namedObject("Preview", {
+  title: z.string(),
+  /** What else a person should know, one line each. */
+  facts: z.array(LocalizedText).optional(),
+  /** The effect: the list of changes, the differences. */
+  content: z.array(Content),
+  /** What a command printed while it was previewed. Text of others; it may look like anything. */
+  output: z.string().optional(),
+  /** Of the whole effect, also of what is not shown. */
+  counts: z.strictObject({ files: Count, added: Count, removed: Count }).optional(),
+  /** The same replacement on many lines. Also in the difference. */
+  replacements: objects({ before: z.string(), after: z.string(), lines: Count }).optional(),
+  /** What `content` and `output` leave out. `approvals.preview` has it. */
+  omitted: z.string().optional(),
+  /** Why the effect cannot be shown at all. */
+  unshown: z.string().optional(),
+});
 export type Preview = z.infer<typeof Preview>;
 
 /** What a call is about, in one line: the command, the path, the host, the amount. */
@@ -319,34 +300,28 @@ export type CallSubject = z.infer<typeof CallSubject>;
 export const RiskLevel = z.enum(["low", "medium", "high", "critical"]);
 export type RiskLevel = z.infer<typeof RiskLevel>;
 
-export const Risk = named("Risk", z.strictObject({ level: RiskLevel, reasons: z.array(LocalizedText) }));
+export const Risk = namedObject("Risk", { level: RiskLevel, reasons: z.array(LocalizedText) });
 export type Risk = z.infer<typeof Risk>;
 
 /** One part of a command line: what it does, and why it needs an approval. */
-export const CommandStep = named(
-  "CommandStep",
-  z.strictObject({
-    text: z.string(),
-    /** What joins it to the step before. */
-    operator: z.enum(["&&", "||", ";", "|", "&"]).optional(),
-    level: RiskLevel,
-    does: LocalizedText.optional(),
-    asks: LocalizedText.optional(),
-  }),
-);
+export const CommandStep = namedObject("CommandStep", {
+  text: z.string(),
+  /** What joins it to the step before. */
+  operator: z.enum(["&&", "||", ";", "|", "&"]).optional(),
+  level: RiskLevel,
+  does: LocalizedText.optional(),
+  asks: LocalizedText.optional(),
+});
 export type CommandStep = z.infer<typeof CommandStep>;
 
 /** Figures of one tool's calls. */
-export const ToolNumbers = named(
-  "ToolNumbers",
-  z.strictObject({
-    count: Count,
-    failures: Count,
-    denials: Count,
-    avgMs: z.number(),
-    p50Ms: z.number(),
-    p95Ms: z.number(),
-    bytes: Count,
-  }),
-);
+export const ToolNumbers = namedObject("ToolNumbers", {
+  count: Count,
+  failures: Count,
+  denials: Count,
+  avgMs: z.number(),
+  p50Ms: z.number(),
+  p95Ms: z.number(),
+  bytes: Count,
+});
 export type ToolNumbers = z.infer<typeof ToolNumbers>;

@@ -16,57 +16,51 @@ import {
   Update,
   Verdict,
 } from "./basics.ts";
-import { endpoint, eventStream, named, type Variant } from "./contract.ts";
+import { endpoint, eventStream, named, namedObject, objects, type Variant } from "./contract.ts";
 
 const MAX_OUTPUT_CHARACTERS = 1024 * 1024;
 
-export const CallRequest = named(
-  "CallRequest",
-  z.strictObject({
-    tool: z.string().max(256),
-    input: z.unknown().optional(),
-    /** Two calls with the same id, token, tool and input are one call. */
-    id: Name.optional(),
-    session: Name.optional(),
-    /** `acceptEdits` and `bypassPermissions` need the scope `approve`. */
-    mode: CallMode.optional(),
-    timeoutMs: z.number().int().min(1).optional(),
-    /** Restricts this call further. */
-    policy: CallPolicy.optional(),
-    /** Restricts the paths of this call. */
-    allowedPaths: z.array(z.string().max(4096)).max(1000).optional(),
-    /** Makes it a job that survives the server; the result is `pending` with the id of the job. `false` waits even for a background tool. */
-    background: z
-      .union([
-        z.boolean(),
-        z.strictObject({
-          priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
-          delayMs: z.number().int().min(0).optional(),
-          attempts: z.number().int().min(1).max(100).optional(),
-        }),
-      ])
-      .optional(),
-    /** The client makes no further call: `exec` waits for the end of its command and never moves it to the background. */
-    waitForEnd: z.boolean().optional(),
-    /** Whether the call continues after the client disconnects. A started call always does. */
-    keepRunning: z.boolean().optional(),
-  }),
-);
+export const CallRequest = namedObject("CallRequest", {
+  tool: z.string().max(256),
+  input: z.unknown().optional(),
+  /** Two calls with the same id, token, tool and input are one call. */
+  id: Name.optional(),
+  session: Name.optional(),
+  /** `acceptEdits` and `bypassPermissions` need the scope `approve`. */
+  mode: CallMode.optional(),
+  timeoutMs: z.number().int().min(1).optional(),
+  /** Restricts this call further. */
+  policy: CallPolicy.optional(),
+  /** Restricts the paths of this call. */
+  allowedPaths: z.array(z.string().max(4096)).max(1000).optional(),
+  /** Makes it a job that survives the server; the result is `pending` with the id of the job. `false` waits even for a background tool. */
+  background: z
+    .union([
+      z.boolean(),
+      z.strictObject({
+        priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
+        delayMs: z.number().int().min(0).optional(),
+        attempts: z.number().int().min(1).max(100).optional(),
+      }),
+    ])
+    .optional(),
+  /** The client makes no further call: `exec` waits for the end of its command and never moves it to the background. */
+  waitForEnd: z.boolean().optional(),
+  /** Whether the call continues after the client disconnects. A started call always does. */
+  keepRunning: z.boolean().optional(),
+});
 export type CallRequest = z.infer<typeof CallRequest>;
 
 /** The same call again with a new id. */
-export const ReplayRequest = named(
-  "ReplayRequest",
-  z.strictObject({
-    /** Default: the input of the first call. */
-    input: z.unknown().optional(),
-    id: Name.optional(),
-    mode: CallMode.optional(),
-  }),
-);
+export const ReplayRequest = namedObject("ReplayRequest", {
+  /** Default: the input of the first call. */
+  input: z.unknown().optional(),
+  id: Name.optional(),
+  mode: CallMode.optional(),
+});
 export type ReplayRequest = z.infer<typeof ReplayRequest>;
 
-export const CallStarted = named("CallStarted", z.strictObject({ callId: z.string() }));
+export const CallStarted = namedObject("CallStarted", { callId: z.string() });
 export type CallStarted = z.infer<typeof CallStarted>;
 
 /** What happens to one call. The last frame is `result`. */
@@ -90,42 +84,39 @@ export const CallOrigin = z.enum(["mcp", "agent", "job"]);
 export type CallOrigin = z.infer<typeof CallOrigin>;
 
 /** A row of the list, and a bar of the tree. */
-export const CallInfo = named(
-  "CallInfo",
-  z.strictObject({
-    callId: z.string(),
-    parentId: z.string().optional(),
-    toolName: z.string(),
-    kind: ToolKind.optional(),
-    subject: CallSubject.optional(),
-    risk: RiskLevel.optional(),
-    caller: Caller,
-    origin: CallOrigin.optional(),
-    status: CallStatus,
-    requestedAt: Time,
-    /** When a person was asked. */
-    askedAt: Time.optional(),
-    answeredAt: Time.optional(),
-    /** When the tool began. */
-    startedAt: Time.optional(),
-    completedAt: Time.optional(),
-    /** From the request to the end, without the time in which it waited for a person. */
-    durationMs: z.number().optional(),
-    /** How long it waited for a person. Omitted while it waits. */
-    waitedMs: z.number().optional(),
-    /** How long it waited for a slot, a lock or a worker. */
-    queuedMs: z.number().optional(),
-    /** How long the tool ran. */
-    runMs: z.number().optional(),
-    errorCode: CallErrorCode.optional(),
-    /** One line for a person. */
-    display: z.string().optional(),
-    approvalId: z.string().optional(),
-    verdict: Verdict.optional(),
-    /** Whether its file changes can be undone. */
-    canUndo: z.boolean().optional(),
-  }),
-);
+export const CallInfo = namedObject("CallInfo", {
+  callId: z.string(),
+  parentId: z.string().optional(),
+  toolName: z.string(),
+  kind: ToolKind.optional(),
+  subject: CallSubject.optional(),
+  risk: RiskLevel.optional(),
+  caller: Caller,
+  origin: CallOrigin.optional(),
+  status: CallStatus,
+  requestedAt: Time,
+  /** When a person was asked. */
+  askedAt: Time.optional(),
+  answeredAt: Time.optional(),
+  /** When the tool began. */
+  startedAt: Time.optional(),
+  completedAt: Time.optional(),
+  /** From the request to the end, without the time in which it waited for a person. */
+  durationMs: z.number().optional(),
+  /** How long it waited for a person. Omitted while it waits. */
+  waitedMs: z.number().optional(),
+  /** How long it waited for a slot, a lock or a worker. */
+  queuedMs: z.number().optional(),
+  /** How long the tool ran. */
+  runMs: z.number().optional(),
+  errorCode: CallErrorCode.optional(),
+  /** One line for a person. */
+  display: z.string().optional(),
+  approvalId: z.string().optional(),
+  verdict: Verdict.optional(),
+  /** Whether its file changes can be undone. */
+  canUndo: z.boolean().optional(),
+});
 export type CallInfo = z.infer<typeof CallInfo>;
 
 export const CallDetail = named(
@@ -144,35 +135,27 @@ export type CallDetail = z.infer<typeof CallDetail>;
 export const CallFacetName = z.enum(["status", "risk", "tool", "kind", "session", "user", "agent"]);
 export type CallFacetName = z.infer<typeof CallFacetName>;
 
-export const CallFacets = named(
-  "CallFacets",
-  z.strictObject({
-    /** The number of calls that were counted: at most the newest 5,000 that match. */
-    counted: Count,
-    facets: z.array(
-      z.strictObject({
-        name: CallFacetName,
-        values: z.array(z.strictObject({ value: z.string(), count: Count })),
-        /** There are more calls that match than were counted. */
-        isPartial: z.boolean().optional(),
-      }),
-    ),
+export const CallFacets = namedObject("CallFacets", {
+  /** The number of calls that were counted: at most the newest 5,000 that match. */
+  counted: Count,
+  facets: objects({
+    name: CallFacetName,
+    values: objects({ value: z.string(), count: Count }),
+    /** There are more calls that match than were counted. */
+    isPartial: z.boolean().optional(),
   }),
-);
+});
 export type CallFacets = z.infer<typeof CallFacets>;
 
 /** A call with the calls above it and everything that these made. */
-export const CallTree = named(
-  "CallTree",
-  z.strictObject({
-    /** The outermost call. */
-    root: z.string(),
-    /** Each after its parent, in the order of their requests. */
-    calls: z.array(CallInfo),
-    /** There are more than 500. */
-    isPartial: z.boolean().optional(),
-  }),
-);
+export const CallTree = namedObject("CallTree", {
+  /** The outermost call. */
+  root: z.string(),
+  /** Each after its parent, in the order of their requests. */
+  calls: z.array(CallInfo),
+  /** There are more than 500. */
+  isPartial: z.boolean().optional(),
+});
 export type CallTree = z.infer<typeof CallTree>;
 
 const CallFilter = z.strictObject({
@@ -195,15 +178,12 @@ const events: Variant = { field: "answer", value: "events" };
 const background: Variant = { field: "answer", value: "background" };
 
 /** A page of calls. */
-export const CallPage = named(
-  "CallPage",
-  z.strictObject({
-    items: z.array(CallInfo),
-    next: z.string().optional(),
-    /** Entries that the search for text has not looked at: the newest while the index is behind, or the oldest. */
-    unsearched: Count.optional(),
-  }),
-);
+export const CallPage = namedObject("CallPage", {
+  items: z.array(CallInfo),
+  next: z.string().optional(),
+  /** Entries that the search for text has not looked at: the newest while the index is behind, or the oldest. */
+  unsearched: Count.optional(),
+});
 export type CallPage = z.infer<typeof CallPage>;
 
 export const calls = {

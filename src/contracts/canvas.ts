@@ -1,23 +1,20 @@
 import { z } from "zod";
 import { Count, page, Time } from "./basics.ts";
-import { endpoint, named } from "./contract.ts";
+import { endpoint, namedObject } from "./contract.ts";
 
 /** What an agent shows to its user. */
-export const CanvasSurface = named(
-  "CanvasSurface",
-  z.strictObject({
-    /** Omitted if the caller had none. */
-    session: z.string().optional(),
-    /** The artifact with its content, and the shown version of it. */
-    artifact: z.string(),
-    version: Count,
-    kind: z.enum(["html", "svg", "markdown", "mermaid", "url"]),
-    title: z.string(),
-    /** Of a web page. */
-    url: z.string().optional(),
-    at: Time,
-  }),
-);
+export const CanvasSurface = namedObject("CanvasSurface", {
+  /** Omitted if the caller had none. */
+  session: z.string().optional(),
+  /** The artifact with its content, and the shown version of it. */
+  artifact: z.string(),
+  version: Count,
+  kind: z.enum(["html", "svg", "markdown", "mermaid", "url"]),
+  title: z.string(),
+  /** Of a web page. */
+  url: z.string().optional(),
+  at: Time,
+});
 export type CanvasSurface = z.infer<typeof CanvasSurface>;
 
 export const canvas = {

@@ -1,36 +1,28 @@
 import { z } from "zod";
-import { endpoint, named } from "./contract.ts";
+import { endpoint, namedObject, objects } from "./contract.ts";
 
-export const ConfigurationState = named(
-  "ConfigurationState",
-  z.strictObject({
-    /** Why changed files are not used. The last good configuration is in effect, with every deny and ask rule of the files. */
-    problems: z.array(z.string()),
-    /** Settings that were changed and take effect after a restart. */
-    restartNeeded: z.array(z.string()),
-  }),
-);
+export const ConfigurationState = namedObject("ConfigurationState", {
+  /** Why changed files are not used. The last good configuration is in effect, with every deny and ask rule of the files. */
+  problems: z.array(z.string()),
+  /** Settings that were changed and take effect after a restart. */
+  restartNeeded: z.array(z.string()),
+});
 export type ConfigurationState = z.infer<typeof ConfigurationState>;
 
-export const ConfigurationInfo = named(
-  "ConfigurationInfo",
-  z.strictObject({
-    entries: z.array(
-      z.strictObject({
-        key: z.string(),
-        value: z.unknown(),
-        origin: z.string(),
-        /** `live`: a change takes effect within two seconds. `restart`: it takes effect after a restart. */
-        binding: z.enum(["live", "restart"]),
-        /** It was changed, and takes effect after a restart. */
-        isPending: z.boolean(),
-      }),
-    ),
-    state: ConfigurationState,
-    /** How many settings have no effect because nobody has trusted them. */
-    untrusted: z.string().optional(),
+export const ConfigurationInfo = namedObject("ConfigurationInfo", {
+  entries: objects({
+    key: z.string(),
+    value: z.unknown(),
+    origin: z.string(),
+    /** `live`: a change takes effect within two seconds. `restart`: it takes effect after a restart. */
+    binding: z.enum(["live", "restart"]),
+    /** It was changed, and takes effect after a restart. */
+    isPending: z.boolean(),
   }),
-);
+  state: ConfigurationState,
+  /** How many settings have no effect because nobody has trusted them. */
+  untrusted: z.string().optional(),
+});
 export type ConfigurationInfo = z.infer<typeof ConfigurationInfo>;
 
 export const configuration = {

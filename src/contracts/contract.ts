@@ -88,6 +88,16 @@ export function named<Schema extends z.ZodType>(id: string, schema: Schema): Sch
   return schema;
 }
 
+/** A strict object with a name. */
+export function namedObject<Fields extends z.ZodRawShape>(id: string, fields: Fields) {
+  return named(id, z.strictObject(fields));
+}
+
+/** A list of strict objects. */
+export function objects<Fields extends z.ZodRawShape>(fields: Fields) {
+  return z.array(z.strictObject(fields));
+}
+
 type ParameterNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | ParameterNames<Rest>
   : never;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CallErrorCode } from "./basics.ts";
-import { named } from "./contract.ts";
+import { namedObject } from "./contract.ts";
 
 const HTTP_STATUS = {
   bad_request: 400,
@@ -25,19 +25,16 @@ export type ApiErrorCode = keyof typeof HTTP_STATUS;
 export const ApiErrorCode = z.enum(Object.keys(HTTP_STATUS) as [ApiErrorCode, ...ApiErrorCode[]]);
 
 /** The body of every response with a status of 400 or more. */
-export const ErrorAnswer = named(
-  "ErrorAnswer",
-  z.strictObject({
-    error: z.strictObject({
-      code: z.union([ApiErrorCode, CallErrorCode]),
-      /** What happened. */
-      message: z.string(),
-      /** What to do. */
-      next: z.string().optional(),
-      data: z.unknown().optional(),
-    }),
+export const ErrorAnswer = namedObject("ErrorAnswer", {
+  error: z.strictObject({
+    code: z.union([ApiErrorCode, CallErrorCode]),
+    /** What happened. */
+    message: z.string(),
+    /** What to do. */
+    next: z.string().optional(),
+    data: z.unknown().optional(),
   }),
-);
+});
 export type ErrorAnswer = z.infer<typeof ErrorAnswer>;
 
 export interface ApiErrorOptions {

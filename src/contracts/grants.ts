@@ -1,79 +1,70 @@
 import { z } from "zod";
 import { Count, limit, Name, page, Time } from "./basics.ts";
-import { endpoint, named } from "./contract.ts";
+import { endpoint, namedObject } from "./contract.ts";
 
 const Amount = z.strictObject({ unit: z.string().min(1).max(20), max: z.number().positive() });
 
 /** What a person allowed beyond one call. */
-export const GrantInfo = named(
-  "GrantInfo",
-  z.strictObject({
-    id: z.string(),
-    /** `used_up`: it counts again if it is extended, or if a charge is given back. */
-    state: z.enum(["active", "used_up", "revoked", "expired"]),
-    /** Who may use it. `null`: only callers without one. Omitted: any. */
-    holder: z.strictObject({
-      user: z.string().nullable().optional(),
-      session: z.string().nullable().optional(),
-      agent: z.string().nullable().optional(),
-      task: z.string().optional(),
-      /** Of a subagent. */
-      depth: z.number().optional(),
-      /** Only callers in this process. */
-      process: z.string().optional(),
-    }),
-    /** What it allows. */
-    rules: z.array(z.string()),
-    /** The tools that were shown; it covers only these definitions of them. Empty: any that the rules name. */
-    tools: z.array(z.string()),
-    until: Time.optional(),
-    maxUses: Count.optional(),
-    budget: Amount.optional(),
-    /** Calls that were charged, also those whose outcome is unknown. */
-    used: Count,
-    /** Of the budget, in its unit. */
-    spent: z.number(),
-    /** Of `used`: calls whose outcome is unknown. They stay charged until a late result or a refund. */
-    unknown: Count,
-    /** Calls and amount that are left. Omitted without such a bound. */
-    usesLeft: Count.optional(),
-    budgetLeft: z.number().optional(),
-    why: z.string(),
-    /** The person who granted it, and through which interface. */
-    by: z.string().optional(),
-    via: z.string().optional(),
-    createdAt: Time,
-    endedAt: Time.optional(),
-    endedBy: z.string().optional(),
+export const GrantInfo = namedObject("GrantInfo", {
+  id: z.string(),
+  /** `used_up`: it counts again if it is extended, or if a charge is given back. */
+  state: z.enum(["active", "used_up", "revoked", "expired"]),
+  /** Who may use it. `null`: only callers without one. Omitted: any. */
+  holder: z.strictObject({
+    user: z.string().nullable().optional(),
+    session: z.string().nullable().optional(),
+    agent: z.string().nullable().optional(),
+    task: z.string().optional(),
+    /** Of a subagent. */
+    depth: z.number().optional(),
+    /** Only callers in this process. */
+    process: z.string().optional(),
   }),
-);
+  /** What it allows. */
+  rules: z.array(z.string()),
+  /** The tools that were shown; it covers only these definitions of them. Empty: any that the rules name. */
+  tools: z.array(z.string()),
+  until: Time.optional(),
+  maxUses: Count.optional(),
+  budget: Amount.optional(),
+  /** Calls that were charged, also those whose outcome is unknown. */
+  used: Count,
+  /** Of the budget, in its unit. */
+  spent: z.number(),
+  /** Of `used`: calls whose outcome is unknown. They stay charged until a late result or a refund. */
+  unknown: Count,
+  /** Calls and amount that are left. Omitted without such a bound. */
+  usesLeft: Count.optional(),
+  budgetLeft: z.number().optional(),
+  why: z.string(),
+  /** The person who granted it, and through which interface. */
+  by: z.string().optional(),
+  via: z.string().optional(),
+  createdAt: Time,
+  endedAt: Time.optional(),
+  endedBy: z.string().optional(),
+});
 export type GrantInfo = z.infer<typeof GrantInfo>;
 
 /** Replaces bounds. A bound beyond its cap is an error. */
-export const ExtendGrantRequest = named(
-  "ExtendGrantRequest",
-  z.strictObject({
-    /** From now on. */
-    minutes: z.number().positive().optional(),
-    /** All uses, with those that were made. */
-    maxUses: z.number().int().positive().optional(),
-    /** The whole budget, with what is spent. In the unit of the grant. */
-    budget: Amount.optional(),
-  }),
-);
+export const ExtendGrantRequest = namedObject("ExtendGrantRequest", {
+  /** From now on. */
+  minutes: z.number().positive().optional(),
+  /** All uses, with those that were made. */
+  maxUses: z.number().int().positive().optional(),
+  /** The whole budget, with what is spent. In the unit of the grant. */
+  budget: Amount.optional(),
+});
 export type ExtendGrantRequest = z.infer<typeof ExtendGrantRequest>;
 
 /** Call ids are unique in one conversation only. If several calls of the grant have the id, the answer is 409 with them. */
-export const RefundRequest = named(
-  "RefundRequest",
-  z.strictObject({
-    callId: Name,
-    /** Of the caller. `null`: it had none. */
-    session: z.string().nullable().optional(),
-    /** When the call began, if several calls of the session have the id. */
-    begunAt: Time.optional(),
-  }),
-);
+export const RefundRequest = namedObject("RefundRequest", {
+  callId: Name,
+  /** Of the caller. `null`: it had none. */
+  session: z.string().nullable().optional(),
+  /** When the call began, if several calls of the session have the id. */
+  begunAt: Time.optional(),
+});
 export type RefundRequest = z.infer<typeof RefundRequest>;
 
 export const grants = {

@@ -13,7 +13,7 @@ import {
   ToolResult,
   Update,
 } from "./basics.ts";
-import { endpoint, eventStream, named } from "./contract.ts";
+import { endpoint, eventStream, named, namedObject } from "./contract.ts";
 
 export const JobState = z.enum(["delayed", "queued", "running", "completed", "failed", "cancelled"]);
 export type JobState = z.infer<typeof JobState>;
@@ -26,37 +26,34 @@ export const JobWait = z.discriminatedUnion("type", [
 ]);
 export type JobWait = z.infer<typeof JobWait>;
 
-export const JobInfo = named(
-  "JobInfo",
-  z.strictObject({
-    id: z.string(),
-    callId: z.string(),
-    toolName: z.string(),
-    subject: CallSubject,
-    risk: RiskLevel,
-    caller: Caller,
-    state: JobState,
-    waitsFor: JobWait.optional(),
-    priority: z.number(),
-    createdAt: Time,
-    /** A delayed job starts no earlier. */
-    runAt: Time,
-    startedAt: Time.optional(),
-    endedAt: Time.optional(),
-    /** How many attempts were started, and how many are allowed. */
-    attempt: Count,
-    attempts: Count,
-    /** How many times its worker disappeared; such a try is not an attempt. */
-    lost: Count,
-    /** 1, plus one for each manual retry. */
-    round: Count,
-    /** The worker that runs it or ran it last. */
-    worker: z.string().optional(),
-    progress: Progress.optional(),
-    /** The result in one line. */
-    display: z.string().optional(),
-  }),
-);
+export const JobInfo = namedObject("JobInfo", {
+  id: z.string(),
+  callId: z.string(),
+  toolName: z.string(),
+  subject: CallSubject,
+  risk: RiskLevel,
+  caller: Caller,
+  state: JobState,
+  waitsFor: JobWait.optional(),
+  priority: z.number(),
+  createdAt: Time,
+  /** A delayed job starts no earlier. */
+  runAt: Time,
+  startedAt: Time.optional(),
+  endedAt: Time.optional(),
+  /** How many attempts were started, and how many are allowed. */
+  attempt: Count,
+  attempts: Count,
+  /** How many times its worker disappeared; such a try is not an attempt. */
+  lost: Count,
+  /** 1, plus one for each manual retry. */
+  round: Count,
+  /** The worker that runs it or ran it last. */
+  worker: z.string().optional(),
+  progress: Progress.optional(),
+  /** The result in one line. */
+  display: z.string().optional(),
+});
 export type JobInfo = z.infer<typeof JobInfo>;
 
 export const JobDetail = named(
@@ -69,22 +66,21 @@ export const JobDetail = named(
 );
 export type JobDetail = z.infer<typeof JobDetail>;
 
-export const JobPage = named(
-  "JobPage",
-  z.strictObject({
-    items: z.array(JobInfo),
-    next: z.string().optional(),
-    /** The number of jobs in each state. */
-    counts: z.record(JobState, Count),
-  }),
-);
+export const JobPage = namedObject("JobPage", {
+  items: z.array(JobInfo),
+  next: z.string().optional(),
+  /** The number of jobs in each state. */
+  counts: z.record(JobState, Count),
+});
 export type JobPage = z.infer<typeof JobPage>;
 
 /** A streamed update, or a note about the job. */
-export const JobLogLine = named(
-  "JobLogLine",
-  z.strictObject({ number: Count, at: Time, update: Update.optional(), note: z.string().optional() }),
-);
+export const JobLogLine = namedObject("JobLogLine", {
+  number: Count,
+  at: Time,
+  update: Update.optional(),
+  note: z.string().optional(),
+});
 export type JobLogLine = z.infer<typeof JobLogLine>;
 
 /** The log of a job and its changes. The last frame is `job`, after it has ended. */
@@ -97,7 +93,7 @@ export const JobFrame = named(
 );
 export type JobFrame = z.infer<typeof JobFrame>;
 
-export const JobCancelRequest = named("JobCancelRequest", z.strictObject({ reason: Text.optional() }));
+export const JobCancelRequest = namedObject("JobCancelRequest", { reason: Text.optional() });
 export type JobCancelRequest = z.infer<typeof JobCancelRequest>;
 
 export const jobs = {

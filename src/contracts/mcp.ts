@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Content, Count, Name, page, Text, Time, ToolResult } from "./basics.ts";
-import { endpoint, named } from "./contract.ts";
+import { endpoint, named, namedObject, objects } from "./contract.ts";
 import { ToolAnnotations } from "./tools.ts";
 
 export const McpServerState = z.enum([
@@ -13,156 +13,135 @@ export const McpServerState = z.enum([
 ]);
 export type McpServerState = z.infer<typeof McpServerState>;
 
-export const McpToolInfo = named(
-  "McpToolInfo",
-  z.strictObject({
-    /** The server's own name of it. */
-    name: z.string(),
-    title: z.string().optional(),
-    description: z.string().optional(),
-    /** What the server says about it. Believed only if the server is `trusted`. */
-    annotations: ToolAnnotations.optional(),
-    /** The name in the registry. */
-    exposedName: z.string().optional(),
-    isAvailable: z.boolean(),
-    isEnabled: z.boolean(),
-    /** `new`: nobody has reviewed the definition. `changed`: it differs from the approved one. */
-    review: z.enum(["approved", "new", "changed"]).optional(),
-    /** Of the current definition. An approval is valid for this hash only. */
-    hash: z.string().optional(),
-    /** From the approved definition to the current one. */
-    difference: z.string().optional(),
-    /** Compared with haft.lock of the folder, if that names the server. `missing`: the file does not list the tool. */
-    lock: z.enum(["same", "differs", "missing"]).optional(),
-    /** Why it is not registered. */
-    refused: z.string().optional(),
-  }),
-);
+export const McpToolInfo = namedObject("McpToolInfo", {
+  /** The server's own name of it. */
+  name: z.string(),
+  title: z.string().optional(),
+  description: z.string().optional(),
+  /** What the server says about it. Believed only if the server is `trusted`. */
+  annotations: ToolAnnotations.optional(),
+  /** The name in the registry. */
+  exposedName: z.string().optional(),
+  isAvailable: z.boolean(),
+  isEnabled: z.boolean(),
+  /** `new`: nobody has reviewed the definition. `changed`: it differs from the approved one. */
+  review: z.enum(["approved", "new", "changed"]).optional(),
+  /** Of the current definition. An approval is valid for this hash only. */
+  hash: z.string().optional(),
+  /** From the approved definition to the current one. */
+  difference: z.string().optional(),
+  /** Compared with haft.lock of the folder, if that names the server. `missing`: the file does not list the tool. */
+  lock: z.enum(["same", "differs", "missing"]).optional(),
+  /** Why it is not registered. */
+  refused: z.string().optional(),
+});
 export type McpToolInfo = z.infer<typeof McpToolInfo>;
 
-export const McpServerInfo = named(
-  "McpServerInfo",
-  z.strictObject({
-    name: z.string(),
-    state: McpServerState,
-    /** Why it is not ready; while it connects again, the last failure. */
-    error: z.string().optional(),
-    failedAt: Time.optional(),
-    /** The number of the current or next attempt to connect, after a failure. */
-    attempt: Count.optional(),
-    nextTryAt: Time.optional(),
-    transport: z.string(),
-    /** Whether the transport was detected instead of configured. */
-    inferred: z.boolean(),
-    era: z.enum(["legacy", "modern"]).optional(),
-    protocolVersion: z.string().optional(),
-    server: z.strictObject({ name: z.string(), version: z.string() }).optional(),
-    instructions: z.string().optional(),
-    /** Of the last list of tools. */
-    latencyMs: z.number().optional(),
-    /** Of the current command line. An approval is valid for this hash only. */
-    launchHash: z.string().optional(),
-    /** The command line or the address, the names of its variables, and what it may do. */
-    launch: z.string().optional(),
-    tools: z.array(McpToolInfo),
-    stderr: z.array(z.string()),
-    /** The last protocol errors without consequences, and their number. */
-    faults: z.array(z.string()),
-    faultCount: Count,
-    log: z.array(z.string()),
-    trusted: z.boolean(),
-    origin: z.string().optional(),
-    /** Where a person signs in. */
-    signInPage: z.string().optional(),
-  }),
-);
+export const McpServerInfo = namedObject("McpServerInfo", {
+  name: z.string(),
+  state: McpServerState,
+  /** Why it is not ready; while it connects again, the last failure. */
+  error: z.string().optional(),
+  failedAt: Time.optional(),
+  /** The number of the current or next attempt to connect, after a failure. */
+  attempt: Count.optional(),
+  nextTryAt: Time.optional(),
+  transport: z.string(),
+  /** Whether the transport was detected instead of configured. */
+  inferred: z.boolean(),
+  era: z.enum(["legacy", "modern"]).optional(),
+  protocolVersion: z.string().optional(),
+  server: z.strictObject({ name: z.string(), version: z.string() }).optional(),
+  instructions: z.string().optional(),
+  /** Of the last list of tools. */
+  latencyMs: z.number().optional(),
+  /** Of the current command line. An approval is valid for this hash only. */
+  launchHash: z.string().optional(),
+  /** The command line or the address, the names of its variables, and what it may do. */
+  launch: z.string().optional(),
+  tools: z.array(McpToolInfo),
+  stderr: z.array(z.string()),
+  /** The last protocol errors without consequences, and their number. */
+  faults: z.array(z.string()),
+  faultCount: Count,
+  log: z.array(z.string()),
+  trusted: z.boolean(),
+  origin: z.string().optional(),
+  /** Where a person signs in. */
+  signInPage: z.string().optional(),
+});
 export type McpServerInfo = z.infer<typeof McpServerInfo>;
 
 /** A message between Haft and a server. */
-export const McpProtocolEntry = named(
-  "McpProtocolEntry",
-  z.strictObject({
-    /** Incremented by one. The server keeps the last 200. */
-    number: Count,
-    at: Time,
-    direction: z.enum(["sent", "received"]),
-    kind: z.enum(["request", "response", "error", "notification"]),
-    /** Of a response: the method of its request. */
-    method: z.string().optional(),
-    /** Of a response: since its request. */
-    durationMs: z.number().optional(),
-    /** JSON without secrets, cut if it is long. */
-    text: z.string(),
-  }),
-);
+export const McpProtocolEntry = namedObject("McpProtocolEntry", {
+  /** Incremented by one. The server keeps the last 200. */
+  number: Count,
+  at: Time,
+  direction: z.enum(["sent", "received"]),
+  kind: z.enum(["request", "response", "error", "notification"]),
+  /** Of a response: the method of its request. */
+  method: z.string().optional(),
+  /** Of a response: since its request. */
+  durationMs: z.number().optional(),
+  /** JSON without secrets, cut if it is long. */
+  text: z.string(),
+});
 export type McpProtocolEntry = z.infer<typeof McpProtocolEntry>;
 
 const words = z.record(Name, Text);
 /** A new server: `command` or `url`. Variables such as `${TOKEN}` are read from the environment when it starts. */
-export const McpServerRequest = named(
-  "McpServerRequest",
-  z.strictObject({
-    command: Text.min(1).optional(),
-    args: z.array(Text).max(200).optional(),
-    env: words.optional(),
-    /** The only hosts that the program may reach. Default: `all`. */
-    network: z.union([z.enum(["all", "none"]), z.array(Name).max(100)]).optional(),
-    /** False: the program runs with all rights of the user. Default: true. */
-    sandbox: z.boolean().optional(),
-    url: Text.min(1).optional(),
-    type: z.enum(["http", "sse", "ws"]).optional(),
-    headers: words.optional(),
-  }),
-);
+export const McpServerRequest = namedObject("McpServerRequest", {
+  command: Text.min(1).optional(),
+  args: z.array(Text).max(200).optional(),
+  env: words.optional(),
+  /** The only hosts that the program may reach. Default: `all`. */
+  network: z.union([z.enum(["all", "none"]), z.array(Name).max(100)]).optional(),
+  /** False: the program runs with all rights of the user. Default: true. */
+  sandbox: z.boolean().optional(),
+  url: Text.min(1).optional(),
+  type: z.enum(["http", "sse", "ws"]).optional(),
+  headers: words.optional(),
+});
 export type McpServerRequest = z.infer<typeof McpServerRequest>;
 
 /** A server as a person sees it before it is trusted. */
-export const McpServerPreview = named(
-  "McpServerPreview",
-  z.strictObject({
-    name: z.string(),
-    transport: z.string(),
-    /** The command line or the address, the names of its variables, and what it may do. */
-    launch: z.string(),
-    /** What could not be converted, and variables that are not set. */
-    notes: z.array(z.string()),
-    /** What the server of this name is now, if there is one. */
-    replaces: z.string().optional(),
-    isDisabled: z.boolean(),
-  }),
-);
+export const McpServerPreview = namedObject("McpServerPreview", {
+  name: z.string(),
+  transport: z.string(),
+  /** The command line or the address, the names of its variables, and what it may do. */
+  launch: z.string(),
+  /** What could not be converted, and variables that are not set. */
+  notes: z.array(z.string()),
+  /** What the server of this name is now, if there is one. */
+  replaces: z.string().optional(),
+  isDisabled: z.boolean(),
+});
 export type McpServerPreview = z.infer<typeof McpServerPreview>;
 
 /** A server in a configuration file of the folder. It is used after a person has trusted it. */
-export const McpServerEntry = named(
-  "McpServerEntry",
-  z.strictObject({
-    name: z.string(),
-    file: z.string(),
-    line: Count.optional(),
-    /** What would run, with the values of secrets hidden. */
-    what: z.string(),
-    /** Of what would run. Trust is valid for this digest only. */
-    digest: z.string(),
-    isTrusted: z.boolean(),
-    /** Whether it is in `.mcp.json`, which Haft writes. */
-    canRemove: z.boolean(),
-  }),
-);
+export const McpServerEntry = namedObject("McpServerEntry", {
+  name: z.string(),
+  file: z.string(),
+  line: Count.optional(),
+  /** What would run, with the values of secrets hidden. */
+  what: z.string(),
+  /** Of what would run. Trust is valid for this digest only. */
+  digest: z.string(),
+  isTrusted: z.boolean(),
+  /** Whether it is in `.mcp.json`, which Haft writes. */
+  canRemove: z.boolean(),
+});
 export type McpServerEntry = z.infer<typeof McpServerEntry>;
 
-export const McpTrustRequest = named("McpTrustRequest", z.strictObject({ digest: Name }));
+export const McpTrustRequest = namedObject("McpTrustRequest", { digest: Name });
 export type McpTrustRequest = z.infer<typeof McpTrustRequest>;
 
 /** The configuration of another client: a file of it, or its text. */
-export const McpImportRequest = named(
-  "McpImportRequest",
-  z.strictObject({
-    /** One of `GET /api/mcp-imports`. */
-    file: z.string().max(4096).optional(),
-    text: z.string().max(1_000_000).optional(),
-  }),
-);
+export const McpImportRequest = namedObject("McpImportRequest", {
+  /** One of `GET /api/mcp-imports`. */
+  file: z.string().max(4096).optional(),
+  text: z.string().max(1_000_000).optional(),
+});
 export type McpImportRequest = z.infer<typeof McpImportRequest>;
 
 export const McpImportChoice = named(
@@ -178,52 +157,43 @@ export const McpImportChoice = named(
 export type McpImportChoice = z.infer<typeof McpImportChoice>;
 
 /** What becomes of one setting of another program. */
-export const ImportedSetting = named(
-  "ImportedSetting",
-  z.strictObject({
-    file: z.string(),
-    line: Count.optional(),
-    setting: z.string(),
-    outcome: z.enum(["applied", "narrowed", "not_applied"]),
-    reason: z.string(),
-  }),
-);
+export const ImportedSetting = namedObject("ImportedSetting", {
+  file: z.string(),
+  line: Count.optional(),
+  setting: z.string(),
+  outcome: z.enum(["applied", "narrowed", "not_applied"]),
+  reason: z.string(),
+});
 
-export const McpImportSource = named(
-  "McpImportSource",
-  z.strictObject({
-    client: z.string(),
-    file: z.string().optional(),
-    servers: z.array(McpServerPreview),
-    notes: z.array(z.string()),
-    /** Every setting of the file. */
-    imported: z.array(ImportedSetting).optional(),
-  }),
-);
+export const McpImportSource = namedObject("McpImportSource", {
+  client: z.string(),
+  file: z.string().optional(),
+  servers: z.array(McpServerPreview),
+  notes: z.array(z.string()),
+  /** Every setting of the file. */
+  imported: z.array(ImportedSetting).optional(),
+});
 export type McpImportSource = z.infer<typeof McpImportSource>;
 
-export const McpActionRequest = named(
-  "McpActionRequest",
-  z.strictObject({
-    action: z.enum([
-      "reconnect",
-      "disconnect",
-      "sign_in",
-      "approve_launch",
-      "approve_tool",
-      "enable_tool",
-      "disable_tool",
-    ]),
-    /** The server's own name of the tool, for actions on a tool. */
-    tool: Name.optional(),
-    /** For an approval: the `hash` of the tool or the `launchHash` of the server that the person saw. */
-    hash: Name.optional(),
-  }),
-);
+export const McpActionRequest = namedObject("McpActionRequest", {
+  action: z.enum([
+    "reconnect",
+    "disconnect",
+    "sign_in",
+    "approve_launch",
+    "approve_tool",
+    "enable_tool",
+    "disable_tool",
+  ]),
+  /** The server's own name of the tool, for actions on a tool. */
+  tool: Name.optional(),
+  /** For an approval: the `hash` of the tool or the `launchHash` of the server that the person saw. */
+  hash: Name.optional(),
+});
 export type McpActionRequest = z.infer<typeof McpActionRequest>;
 
 /** The address that the browser returned to after `sign_in`. */
-export const McpSignInRequest = named("McpSignInRequest", z.strictObject({ callback: Text }));
+export const McpSignInRequest = namedObject("McpSignInRequest", { callback: Text });
 export type McpSignInRequest = z.infer<typeof McpSignInRequest>;
 
 const described = {
@@ -236,82 +206,62 @@ export const McpResourceInfo = z.strictObject({ uri: z.string(), ...described, s
 export type McpResourceInfo = z.infer<typeof McpResourceInfo>;
 export const McpTemplateInfo = z.strictObject({ uriTemplate: z.string(), ...described });
 export type McpTemplateInfo = z.infer<typeof McpTemplateInfo>;
-export const McpResourceList = named(
-  "McpResourceList",
-  z.strictObject({ resources: z.array(McpResourceInfo), templates: z.array(McpTemplateInfo) }),
-);
+export const McpResourceList = namedObject("McpResourceList", {
+  resources: z.array(McpResourceInfo),
+  templates: z.array(McpTemplateInfo),
+});
 export type McpResourceList = z.infer<typeof McpResourceList>;
 
-export const McpReadRequest = named("McpReadRequest", z.strictObject({ uri: z.string().min(1).max(4096) }));
+export const McpReadRequest = namedObject("McpReadRequest", { uri: z.string().min(1).max(4096) });
 export type McpReadRequest = z.infer<typeof McpReadRequest>;
 
-export const McpPromptInfo = named(
-  "McpPromptInfo",
-  z.strictObject({
-    name: z.string(),
-    title: z.string().optional(),
-    description: z.string().optional(),
-    arguments: z.array(
-      z.strictObject({ name: z.string(), description: z.string().optional(), isRequired: z.boolean() }),
-    ),
-  }),
-);
+export const McpPromptInfo = namedObject("McpPromptInfo", {
+  name: z.string(),
+  title: z.string().optional(),
+  description: z.string().optional(),
+  arguments: objects({ name: z.string(), description: z.string().optional(), isRequired: z.boolean() }),
+});
 export type McpPromptInfo = z.infer<typeof McpPromptInfo>;
 
-export const McpPromptRequest = named(
-  "McpPromptRequest",
-  z.strictObject({ name: Name, arguments: z.record(z.string(), Text).optional() }),
-);
+export const McpPromptRequest = namedObject("McpPromptRequest", {
+  name: Name,
+  arguments: z.record(z.string(), Text).optional(),
+});
 export type McpPromptRequest = z.infer<typeof McpPromptRequest>;
 
 /** A prompt with its arguments filled in. The text is the server's and not trusted. */
-export const McpPromptText = named(
-  "McpPromptText",
-  z.strictObject({
-    description: z.string().optional(),
-    messages: z.array(z.strictObject({ role: z.enum(["user", "assistant"]), content: Content })),
-  }),
-);
+export const McpPromptText = namedObject("McpPromptText", {
+  description: z.string().optional(),
+  messages: objects({ role: z.enum(["user", "assistant"]), content: Content }),
+});
 export type McpPromptText = z.infer<typeof McpPromptText>;
 
 /** `haft.lock`: the definitions of the tools of MCP servers, and what starts the servers. */
-export const McpLock = named(
-  "McpLock",
-  z.strictObject({
-    version: z.literal(1),
-    servers: z.array(
-      z.strictObject({
-        name: z.string(),
-        /** Without values of variables. */
-        launch: z.record(z.string(), z.unknown()),
-        tools: z.array(
-          z.strictObject({
-            name: z.string(),
-            /** SHA-256 of the canonical JSON of `definition`. */
-            hash: z.string(),
-            /** With `<date>` for dates and times in its descriptions. */
-            definition: z.record(z.string(), z.unknown()),
-          }),
-        ),
-      }),
-    ),
+export const McpLock = namedObject("McpLock", {
+  version: z.literal(1),
+  servers: objects({
+    name: z.string(),
+    /** Without values of variables. */
+    launch: z.record(z.string(), z.unknown()),
+    tools: objects({
+      name: z.string(),
+      /** SHA-256 of the canonical JSON of `definition`. */
+      hash: z.string(),
+      /** With `<date>` for dates and times in its descriptions. */
+      definition: z.record(z.string(), z.unknown()),
+    }),
   }),
-);
+});
 
-export const McpLockNow = named(
-  "McpLockNow",
-  z.strictObject({
-    lock: McpLock,
-    /** Servers of the folder whose tools are not known now. */
-    missing: z.array(
-      z.strictObject({
-        name: z.string(),
-        state: z.enum([...McpServerState.options, "not_trusted"]),
-        error: z.string().optional(),
-      }),
-    ),
+export const McpLockNow = namedObject("McpLockNow", {
+  lock: McpLock,
+  /** Servers of the folder whose tools are not known now. */
+  missing: objects({
+    name: z.string(),
+    state: z.enum([...McpServerState.options, "not_trusted"]),
+    error: z.string().optional(),
   }),
-);
+});
 export type McpLockNow = z.infer<typeof McpLockNow>;
 
 const McpServerPage = page("McpServerPage", McpServerInfo);

@@ -1,78 +1,63 @@
 import { z } from "zod";
 import { TEXT_FORMATS } from "../core/text-formats.ts";
 import { CallMode, JsonObject, Name, page, ToolFailure } from "./basics.ts";
-import { endpoint, named } from "./contract.ts";
+import { endpoint, namedObject } from "./contract.ts";
 import { Explanation } from "./policy.ts";
 
 export const TextFormatName = z.enum(TEXT_FORMATS);
 export type TextFormatName = z.infer<typeof TextFormatName>;
 
-export const TextFormatInfo = named(
-  "TextFormatInfo",
-  z.strictObject({
-    name: TextFormatName,
-    /** A call of an existing tool, as a model writes it. */
-    example: z.string(),
-  }),
-);
+export const TextFormatInfo = namedObject("TextFormatInfo", {
+  name: TextFormatName,
+  /** A call of an existing tool, as a model writes it. */
+  example: z.string(),
+});
 export type TextFormatInfo = z.infer<typeof TextFormatInfo>;
 
-export const ParseRequest = named(
-  "ParseRequest",
-  z.strictObject({
-    /** What a model wrote. Only the size of the body limits it. */
-    text: z.string(),
-    /** Default: `auto`, which detects the format by its markers. */
-    format: z.enum([...TEXT_FORMATS, "auto"]).optional(),
-    /** The prompt has already opened the reasoning. */
-    startsInReasoning: z.boolean().optional(),
-    mode: CallMode.optional(),
-    session: Name.optional(),
-  }),
-);
+export const ParseRequest = namedObject("ParseRequest", {
+  /** What a model wrote. Only the size of the body limits it. */
+  text: z.string(),
+  /** Default: `auto`, which detects the format by its markers. */
+  format: z.enum([...TEXT_FORMATS, "auto"]).optional(),
+  /** The prompt has already opened the reasoning. */
+  startsInReasoning: z.boolean().optional(),
+  mode: CallMode.optional(),
+  session: Name.optional(),
+});
 export type ParseRequest = z.infer<typeof ParseRequest>;
 
-export const JudgedCall = named(
-  "JudgedCall",
-  z.strictObject({
-    id: z.string(),
-    name: z.string(),
-    input: JsonObject,
-    rawText: z.string(),
-    format: TextFormatName,
-    modelId: z.string().optional(),
-    repairs: z.array(z.string()).optional(),
-    failure: ToolFailure.optional(),
-    /** Omitted if the call cannot be made as it is. */
-    explanation: Explanation.optional(),
-    /** Why it cannot be made: unknown tool, or invalid input. */
-    problem: z.string().optional(),
-    /** What the model gets for a call that could not be parsed. */
-    answer: z.string().optional(),
-  }),
-);
+export const JudgedCall = namedObject("JudgedCall", {
+  id: z.string(),
+  name: z.string(),
+  input: JsonObject,
+  rawText: z.string(),
+  format: TextFormatName,
+  modelId: z.string().optional(),
+  repairs: z.array(z.string()).optional(),
+  failure: ToolFailure.optional(),
+  /** Omitted if the call cannot be made as it is. */
+  explanation: Explanation.optional(),
+  /** Why it cannot be made: unknown tool, or invalid input. */
+  problem: z.string().optional(),
+  /** What the model gets for a call that could not be parsed. */
+  answer: z.string().optional(),
+});
 export type JudgedCall = z.infer<typeof JudgedCall>;
 
-export const ParsedAnswer = named(
-  "ParsedAnswer",
-  z.strictObject({
-    calls: z.array(JudgedCall),
-    /** The rest, for a person. */
-    text: z.string(),
-    reasoning: z.string(),
-    warnings: z.array(z.string()),
-  }),
-);
+export const ParsedAnswer = namedObject("ParsedAnswer", {
+  calls: z.array(JudgedCall),
+  /** The rest, for a person. */
+  text: z.string(),
+  reasoning: z.string(),
+  warnings: z.array(z.string()),
+});
 export type ParsedAnswer = z.infer<typeof ParsedAnswer>;
 
 /** A call that was made through this server. */
-export const AnswerTextRequest = named(
-  "AnswerTextRequest",
-  z.strictObject({ callId: Name, format: TextFormatName.optional() }),
-);
+export const AnswerTextRequest = namedObject("AnswerTextRequest", { callId: Name, format: TextFormatName.optional() });
 export type AnswerTextRequest = z.infer<typeof AnswerTextRequest>;
 
-export const AnswerText = named("AnswerText", z.strictObject({ text: z.string() }));
+export const AnswerText = namedObject("AnswerText", { text: z.string() });
 export type AnswerText = z.infer<typeof AnswerText>;
 
 export const playground = {

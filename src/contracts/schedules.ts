@@ -14,7 +14,7 @@ import {
   Text,
   Time,
 } from "./basics.ts";
-import { endpoint, named } from "./contract.ts";
+import { endpoint, named, namedObject } from "./contract.ts";
 
 export const ScheduleTiming = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("at"), at: Time }),
@@ -34,83 +34,74 @@ export type ScheduleTarget = z.infer<typeof ScheduleTarget>;
 export const MissedRuns = z.enum(["run_once", "skip"]);
 
 /** It runs with the rights of the token that adds it, restricted by `session`, `mode`, `policy` and `allowedPaths`. */
-export const NewScheduleRequest = named(
-  "NewScheduleRequest",
-  z.strictObject({
-    name: Name.optional(),
-    timing: ScheduleTiming,
-    target: ScheduleTarget,
-    missed: MissedRuns.optional(),
-    isPaused: z.boolean().optional(),
-    session: Name.optional(),
-    /** `acceptEdits` and `bypassPermissions` need the scope `approve`. */
-    mode: CallMode.optional(),
-    policy: CallPolicy.optional(),
-    allowedPaths: z.array(z.string().max(4096)).max(100).optional(),
-  }),
-);
+export const NewScheduleRequest = namedObject("NewScheduleRequest", {
+  name: Name.optional(),
+  timing: ScheduleTiming,
+  target: ScheduleTarget,
+  missed: MissedRuns.optional(),
+  isPaused: z.boolean().optional(),
+  session: Name.optional(),
+  /** `acceptEdits` and `bypassPermissions` need the scope `approve`. */
+  mode: CallMode.optional(),
+  policy: CallPolicy.optional(),
+  allowedPaths: z.array(z.string().max(4096)).max(100).optional(),
+});
 export type NewScheduleRequest = z.infer<typeof NewScheduleRequest>;
 
 /** The schedule gets the rights of the token that changes it. */
 export const ScheduleChangeRequest = named("ScheduleChangeRequest", NewScheduleRequest.partial());
 export type ScheduleChangeRequest = z.infer<typeof ScheduleChangeRequest>;
 
-export const SchedulePauseRequest = named("SchedulePauseRequest", z.strictObject({ isPaused: z.boolean() }));
+export const SchedulePauseRequest = namedObject("SchedulePauseRequest", { isPaused: z.boolean() });
 export type SchedulePauseRequest = z.infer<typeof SchedulePauseRequest>;
 
-export const ScheduleRun = named(
-  "ScheduleRun",
-  z.strictObject({
-    scheduleId: z.string(),
-    /** Incremented by one within a schedule. */
-    number: Count,
-    trigger: z.enum(["time", "request"]),
-    /** Who requested it. */
-    by: z.string().optional(),
-    dueAt: Time,
-    startedAt: Time.optional(),
-    endedAt: Time.optional(),
-    /** `waiting`: for a person or a job. `missed`: no process was running. `skipped`: the run before had not ended. */
-    state: z.enum(["running", "waiting", "completed", "failed", "missed", "skipped"]),
-    /** How many times before `dueAt` passed without a run; 1000 means 1000 or more. */
-    missed: Count,
-    callId: z.string().optional(),
-    pending: Pending.optional(),
-    errorCode: CallErrorCode.optional(),
-    /** One line for a person. */
-    outcome: z.string().optional(),
-  }),
-);
+export const ScheduleRun = namedObject("ScheduleRun", {
+  scheduleId: z.string(),
+  /** Incremented by one within a schedule. */
+  number: Count,
+  trigger: z.enum(["time", "request"]),
+  /** Who requested it. */
+  by: z.string().optional(),
+  dueAt: Time,
+  startedAt: Time.optional(),
+  endedAt: Time.optional(),
+  /** `waiting`: for a person or a job. `missed`: no process was running. `skipped`: the run before had not ended. */
+  state: z.enum(["running", "waiting", "completed", "failed", "missed", "skipped"]),
+  /** How many times before `dueAt` passed without a run; 1000 means 1000 or more. */
+  missed: Count,
+  callId: z.string().optional(),
+  pending: Pending.optional(),
+  errorCode: CallErrorCode.optional(),
+  /** One line for a person. */
+  outcome: z.string().optional(),
+});
 export type ScheduleRun = z.infer<typeof ScheduleRun>;
 
-export const ScheduleInfo = named(
-  "ScheduleInfo",
-  z.strictObject({
-    id: z.string(),
-    name: z.string(),
-    timing: ScheduleTiming,
-    target: ScheduleTarget,
-    /** Of a call. */
-    subject: CallSubject.optional(),
-    risk: RiskLevel.optional(),
-    missed: MissedRuns,
-    isPaused: z.boolean(),
-    authority: z.strictObject({
-      caller: Caller,
-      mode: CallMode.optional(),
-      policy: z.array(CallPolicy).optional(),
-      allowedPaths: z.array(z.string()).optional(),
-    }),
-    createdAt: Time,
-    updatedAt: Time,
-    /** Omitted if it will not run again. */
-    nextAt: Time.optional(),
-    runCount: Count,
-    /** The next few times, unless it is paused. */
-    upcoming: z.array(Time),
-    lastRun: ScheduleRun.optional(),
+export const ScheduleInfo = namedObject("ScheduleInfo", {
+  id: z.string(),
+  name: z.string(),
+  timing: ScheduleTiming,
+  target: ScheduleTarget,
+  /** Of a call. */
+  subject: CallSubject.optional(),
+  risk: RiskLevel.optional(),
+  missed: MissedRuns,
+  isPaused: z.boolean(),
+  authority: z.strictObject({
+    caller: Caller,
+    mode: CallMode.optional(),
+    policy: z.array(CallPolicy).optional(),
+    allowedPaths: z.array(z.string()).optional(),
   }),
-);
+  createdAt: Time,
+  updatedAt: Time,
+  /** Omitted if it will not run again. */
+  nextAt: Time.optional(),
+  runCount: Count,
+  /** The next few times, unless it is paused. */
+  upcoming: z.array(Time),
+  lastRun: ScheduleRun.optional(),
+});
 export type ScheduleInfo = z.infer<typeof ScheduleInfo>;
 
 export const ScheduleStatus = z.strictObject({
@@ -122,13 +113,14 @@ export const ScheduleStatus = z.strictObject({
 });
 export type ScheduleStatus = z.infer<typeof ScheduleStatus>;
 
-export const SchedulePage = named(
-  "SchedulePage",
-  z.strictObject({ items: z.array(ScheduleInfo), next: z.string().optional(), status: ScheduleStatus }),
-);
+export const SchedulePage = namedObject("SchedulePage", {
+  items: z.array(ScheduleInfo),
+  next: z.string().optional(),
+  status: ScheduleStatus,
+});
 export type SchedulePage = z.infer<typeof SchedulePage>;
 
-export const ScheduleTimes = named("ScheduleTimes", z.strictObject({ upcoming: z.array(Time) }));
+export const ScheduleTimes = namedObject("ScheduleTimes", { upcoming: z.array(Time) });
 export type ScheduleTimes = z.infer<typeof ScheduleTimes>;
 
 export const schedules = {

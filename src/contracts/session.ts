@@ -1,34 +1,28 @@
 import { z } from "zod";
 import { Time } from "./basics.ts";
-import { endpoint, named } from "./contract.ts";
+import { endpoint, namedObject } from "./contract.ts";
 import { Scope } from "./identity.ts";
 import { Done } from "./server.ts";
 
 /** The one-time token of a printed address, or a token of a program, exchanged for a cookie that scripts cannot read. */
-export const LoginRequest = named("LoginRequest", z.strictObject({ token: z.string().min(1).max(512) }));
+export const LoginRequest = namedObject("LoginRequest", { token: z.string().min(1).max(512) });
 export type LoginRequest = z.infer<typeof LoginRequest>;
 
 /** The identity that the server has for this client. Conversations with agents are `AgentSessionInfo`. */
-export const SessionInfo = named(
-  "SessionInfo",
-  z.strictObject({
-    name: z.string(),
-    scopes: z.array(Scope),
-    kind: z.enum(["session", "token"]),
-    expiresAt: Time.optional(),
-  }),
-);
+export const SessionInfo = namedObject("SessionInfo", {
+  name: z.string(),
+  scopes: z.array(Scope),
+  kind: z.enum(["session", "token"]),
+  expiresAt: Time.optional(),
+});
 export type SessionInfo = z.infer<typeof SessionInfo>;
 
 /** Default scopes: those of the token that asks. */
-export const LinkRequest = named("LinkRequest", z.strictObject({ scopes: z.array(Scope).min(1).max(4).optional() }));
+export const LinkRequest = namedObject("LinkRequest", { scopes: z.array(Scope).min(1).max(4).optional() });
 export type LinkRequest = z.infer<typeof LinkRequest>;
 
 /** An address that signs a browser in, once. */
-export const LoginLink = named(
-  "LoginLink",
-  z.strictObject({ url: z.string(), scopes: z.array(Scope), expiresAt: Time }),
-);
+export const LoginLink = namedObject("LoginLink", { url: z.string(), scopes: z.array(Scope), expiresAt: Time });
 export type LoginLink = z.infer<typeof LoginLink>;
 
 export const session = {

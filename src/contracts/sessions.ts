@@ -13,7 +13,7 @@ import {
   ToolResult,
   Update,
 } from "./basics.ts";
-import { endpoint, eventStream, named } from "./contract.ts";
+import { endpoint, eventStream, named, namedObject, objects } from "./contract.ts";
 
 export const SessionState = z.enum(["idle", "running", "waiting", "stopped", "failed"]);
 export type SessionState = z.infer<typeof SessionState>;
@@ -32,34 +32,31 @@ export const SessionQuestion = z.strictObject({
 export type SessionQuestion = z.infer<typeof SessionQuestion>;
 
 /** A conversation with an agent. The login is `SessionInfo`. */
-export const AgentSessionInfo = named(
-  "AgentSessionInfo",
-  z.strictObject({
-    key: z.string(),
-    label: z.string().optional(),
-    agent: z.string().optional(),
-    /** The session that started it. */
-    parent: z.string().optional(),
-    /** The outermost parent, or itself. */
-    root: z.string(),
-    caller: Caller,
-    mode: CallMode.optional(),
-    /** `waiting`: for a person, a job or a client, also while its turn is held. */
-    state: SessionState,
-    turns: Count,
-    /** Calls without a result yet. */
-    pending: z.array(z.strictObject({ callId: z.string(), name: z.string(), pending: Pending })),
-    /** Open questions to people, oldest first, at most 20, and their number. */
-    questions: z.array(SessionQuestion),
-    questionCount: Count,
-    /** So far, including a running turn. */
-    usage: Usage,
-    lastText: z.string().optional(),
-    error: z.string().optional(),
-    createdAt: Time,
-    updatedAt: Time,
-  }),
-);
+export const AgentSessionInfo = namedObject("AgentSessionInfo", {
+  key: z.string(),
+  label: z.string().optional(),
+  agent: z.string().optional(),
+  /** The session that started it. */
+  parent: z.string().optional(),
+  /** The outermost parent, or itself. */
+  root: z.string(),
+  caller: Caller,
+  mode: CallMode.optional(),
+  /** `waiting`: for a person, a job or a client, also while its turn is held. */
+  state: SessionState,
+  turns: Count,
+  /** Calls without a result yet. */
+  pending: objects({ callId: z.string(), name: z.string(), pending: Pending }),
+  /** Open questions to people, oldest first, at most 20, and their number. */
+  questions: z.array(SessionQuestion),
+  questionCount: Count,
+  /** So far, including a running turn. */
+  usage: Usage,
+  lastText: z.string().optional(),
+  error: z.string().optional(),
+  createdAt: Time,
+  updatedAt: Time,
+});
 export type AgentSessionInfo = z.infer<typeof AgentSessionInfo>;
 
 /** A step of a session's to-do list. */
@@ -83,53 +80,41 @@ export const AgentSessionDetail = named(
 );
 export type AgentSessionDetail = z.infer<typeof AgentSessionDetail>;
 
-export const AgentSessionPage = named(
-  "AgentSessionPage",
-  z.strictObject({
-    items: z.array(AgentSessionInfo),
-    /** Whether a model is configured. */
-    canAnswer: z.boolean(),
-  }),
-);
+export const AgentSessionPage = namedObject("AgentSessionPage", {
+  items: z.array(AgentSessionInfo),
+  /** Whether a model is configured. */
+  canAnswer: z.boolean(),
+});
 export type AgentSessionPage = z.infer<typeof AgentSessionPage>;
 
-export const NewAgentSessionRequest = named(
-  "NewAgentSessionRequest",
-  z.strictObject({
-    label: z.string().min(1).max(100).optional(),
-    agent: Name.optional(),
-    /** `acceptEdits` and `bypassPermissions` need the scope `approve`. */
-    mode: CallMode.optional(),
-    /** Only these tools. */
-    toolNames: z.array(Name).max(500).optional(),
-  }),
-);
+export const NewAgentSessionRequest = namedObject("NewAgentSessionRequest", {
+  label: z.string().min(1).max(100).optional(),
+  agent: Name.optional(),
+  /** `acceptEdits` and `bypassPermissions` need the scope `approve`. */
+  mode: CallMode.optional(),
+  /** Only these tools. */
+  toolNames: z.array(Name).max(500).optional(),
+});
 export type NewAgentSessionRequest = z.infer<typeof NewAgentSessionRequest>;
 
-export const SessionMessageRequest = named(
-  "SessionMessageRequest",
-  z.strictObject({
-    text: z.string().min(1).max(200_000),
-    /** A message with the same id is accepted once. */
-    id: Name.optional(),
-    /** How long to wait for the reply. Default: not at all. */
-    waitMs: z.number().int().min(0).max(600_000).optional(),
-  }),
-);
+export const SessionMessageRequest = namedObject("SessionMessageRequest", {
+  text: z.string().min(1).max(200_000),
+  /** A message with the same id is accepted once. */
+  id: Name.optional(),
+  /** How long to wait for the reply. Default: not at all. */
+  waitMs: z.number().int().min(0).max(600_000).optional(),
+});
 export type SessionMessageRequest = z.infer<typeof SessionMessageRequest>;
 
-export const SessionMessageAnswer = named(
-  "SessionMessageAnswer",
-  z.strictObject({
-    status: z.enum(["ok", "accepted", "timeout", "error"]),
-    reply: z.string().optional(),
-    error: z.string().optional(),
-  }),
-);
+export const SessionMessageAnswer = namedObject("SessionMessageAnswer", {
+  status: z.enum(["ok", "accepted", "timeout", "error"]),
+  reply: z.string().optional(),
+  error: z.string().optional(),
+});
 export type SessionMessageAnswer = z.infer<typeof SessionMessageAnswer>;
 
 /** The number of stopped sessions, including those that it started. */
-export const SessionStopped = named("SessionStopped", z.strictObject({ stopped: Count }));
+export const SessionStopped = namedObject("SessionStopped", { stopped: Count });
 export type SessionStopped = z.infer<typeof SessionStopped>;
 
 const MessagePart = z.discriminatedUnion("type", [
@@ -161,41 +146,38 @@ export const Message = named(
 export type Message = z.infer<typeof Message>;
 
 /** One line of the history. The last entry of a turn has `end`. */
-export const SessionEntry = named(
-  "SessionEntry",
-  z.strictObject({
-    /** From 1, without gaps. */
-    seq: Count,
-    turn: Count,
-    at: Time,
-    message: Message.optional(),
-    /** The origin of a message that the model did not write. */
-    incoming: z
-      .strictObject({
-        id: z.string(),
-        /** `announce`: a child has ended. `wake`: a schedule. `result`: of a pending call. */
-        kind: z.enum(["message", "announce", "wake", "result"]),
-        from: z
-          .strictObject({
-            user: z.string().optional(),
-            session: z.string().optional(),
-            label: z.string().optional(),
-          })
-          .optional(),
-        result: ToolResult.optional(),
-      })
-      .optional(),
-    end: z
-      .strictObject({
-        stop: z.enum(["done", "stopped", "limit", "loop", "aborted", "error", "pending"]),
-        text: z.string(),
-        steps: Count,
-        usage: Usage,
-        error: z.string().optional(),
-      })
-      .optional(),
-  }),
-);
+export const SessionEntry = namedObject("SessionEntry", {
+  /** From 1, without gaps. */
+  seq: Count,
+  turn: Count,
+  at: Time,
+  message: Message.optional(),
+  /** The origin of a message that the model did not write. */
+  incoming: z
+    .strictObject({
+      id: z.string(),
+      /** `announce`: a child has ended. `wake`: a schedule. `result`: of a pending call. */
+      kind: z.enum(["message", "announce", "wake", "result"]),
+      from: z
+        .strictObject({
+          user: z.string().optional(),
+          session: z.string().optional(),
+          label: z.string().optional(),
+        })
+        .optional(),
+      result: ToolResult.optional(),
+    })
+    .optional(),
+  end: z
+    .strictObject({
+      stop: z.enum(["done", "stopped", "limit", "loop", "aborted", "error", "pending"]),
+      text: z.string(),
+      steps: Count,
+      usage: Usage,
+      error: z.string().optional(),
+    })
+    .optional(),
+});
 export type SessionEntry = z.infer<typeof SessionEntry>;
 
 /** Entries have numbers and are kept. The other frames are sent while a turn runs in this process. */

@@ -5,49 +5,43 @@
 import { z } from "zod";
 import { Content, JsonObject, Name, Time, ToolKind, ToolPermission, ToolResult } from "./basics.ts";
 import { CallFrame, CallRequest } from "./calls.ts";
-import { named } from "./contract.ts";
+import { named, namedObject } from "./contract.ts";
 import { ErrorAnswer } from "./errors.ts";
 
 export const SOCKET_PATH = "/api/socket";
 
 /** A tool that runs at the client. */
-export const ClientTool = named(
-  "ClientTool",
-  z.strictObject({
-    name: Name,
-    description: z.string().max(20_000),
-    aliases: z.array(Name).max(20).optional(),
-    parameters: JsonObject.optional(),
-    /** `details` of an answer must match it. */
-    output: JsonObject.optional(),
-    /** Default: `execute`. */
-    kind: ToolKind.optional(),
-    permission: ToolPermission.optional(),
-    needsApproval: z.boolean().optional(),
-    /** Max time until the answer. Default: five minutes. */
-    timeoutMs: z.number().int().min(1).optional(),
-  }),
-);
+export const ClientTool = namedObject("ClientTool", {
+  name: Name,
+  description: z.string().max(20_000),
+  aliases: z.array(Name).max(20).optional(),
+  parameters: JsonObject.optional(),
+  /** `details` of an answer must match it. */
+  output: JsonObject.optional(),
+  /** Default: `execute`. */
+  kind: ToolKind.optional(),
+  permission: ToolPermission.optional(),
+  needsApproval: z.boolean().optional(),
+  /** Max time until the answer. Default: five minutes. */
+  timeoutMs: z.number().int().min(1).optional(),
+});
 export type ClientTool = z.infer<typeof ClientTool>;
 
 /** A call that a client has to run. */
-export const ClientCall = named(
-  "ClientCall",
-  z.strictObject({
-    /** Of this request; the answer repeats it. */
-    id: z.string(),
-    callId: z.string(),
-    tool: z.string(),
-    input: z.unknown(),
-    caller: z.strictObject({
-      session: z.string().optional(),
-      agent: z.string().optional(),
-      user: z.string().optional(),
-    }),
-    /** Later answers are refused. */
-    expiresAt: Time,
+export const ClientCall = namedObject("ClientCall", {
+  /** Of this request; the answer repeats it. */
+  id: z.string(),
+  callId: z.string(),
+  tool: z.string(),
+  input: z.unknown(),
+  caller: z.strictObject({
+    session: z.string().optional(),
+    agent: z.string().optional(),
+    user: z.string().optional(),
   }),
-);
+  /** Later answers are refused. */
+  expiresAt: Time,
+});
 export type ClientCall = z.infer<typeof ClientCall>;
 
 const clientAnswer = {

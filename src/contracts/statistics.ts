@@ -1,62 +1,52 @@
 import { z } from "zod";
 import { Count, Time, ToolNumbers } from "./basics.ts";
-import { endpoint, named } from "./contract.ts";
+import { endpoint, namedObject, objects } from "./contract.ts";
 
 /** Durations leave out the time in which calls waited for a person: that is `waitedMs`, of all of them together. */
 const Numbers = { ...ToolNumbers.shape, waitedMs: z.number() };
 
-export const StatisticsInfo = named(
-  "StatisticsInfo",
-  z.strictObject({
-    from: Time,
-    to: Time,
-    bucketMs: z.number(),
-    tools: z.array(z.strictObject({ tool: z.string(), ...Numbers })),
-    /** By agent or MCP client, or by user if the caller has no agent. Empty without a store. */
-    callers: z.array(z.strictObject({ caller: z.string(), ...Numbers })),
-    buckets: z.array(
-      z.strictObject({
-        at: Time,
-        count: Count,
-        failures: Count,
-        denials: Count,
-        p50Ms: z.number(),
-        p95Ms: z.number(),
-        waitedMs: z.number(),
-      }),
-    ),
+export const StatisticsInfo = namedObject("StatisticsInfo", {
+  from: Time,
+  to: Time,
+  bucketMs: z.number(),
+  tools: objects({ tool: z.string(), ...Numbers }),
+  /** By agent or MCP client, or by user if the caller has no agent. Empty without a store. */
+  callers: objects({ caller: z.string(), ...Numbers }),
+  buckets: objects({
+    at: Time,
+    count: Count,
+    failures: Count,
+    denials: Count,
+    p50Ms: z.number(),
+    p95Ms: z.number(),
+    waitedMs: z.number(),
   }),
-);
+});
 export type StatisticsInfo = z.infer<typeof StatisticsInfo>;
 
 /** How much of a model's context the tools use. */
-export const TokenReport = named(
-  "TokenReport",
-  z.strictObject({
-    from: Time,
-    to: Time,
-    /** The tokenizer for definitions: o200k_base, or "estimate" if none is installed. */
-    counter: z.string(),
-    /** Of the definitions of all tools. */
-    allTokens: Count,
-    /** Of the definitions that a model gets at the start. */
-    shownTokens: Count,
-    /** Of all results in this time, estimated from their bytes. */
+export const TokenReport = namedObject("TokenReport", {
+  from: Time,
+  to: Time,
+  /** The tokenizer for definitions: o200k_base, or "estimate" if none is installed. */
+  counter: z.string(),
+  /** Of the definitions of all tools. */
+  allTokens: Count,
+  /** Of the definitions that a model gets at the start. */
+  shownTokens: Count,
+  /** Of all results in this time, estimated from their bytes. */
+  resultTokens: Count,
+  /** The largest first. */
+  tools: objects({
+    tool: z.string(),
+    definitionTokens: Count,
+    /** With its name, one line and the bare shape of its input. */
+    compactTokens: Count,
+    isShown: z.boolean(),
+    calls: Count,
     resultTokens: Count,
-    /** The largest first. */
-    tools: z.array(
-      z.strictObject({
-        tool: z.string(),
-        definitionTokens: Count,
-        /** With its name, one line and the bare shape of its input. */
-        compactTokens: Count,
-        isShown: z.boolean(),
-        calls: Count,
-        resultTokens: Count,
-      }),
-    ),
   }),
-);
+});
 export type TokenReport = z.infer<typeof TokenReport>;
 
 const questionNumbers = {
@@ -72,25 +62,22 @@ const questionNumbers = {
 const questionGroup = z.strictObject({ name: z.string(), ...questionNumbers });
 
 /** What people were asked, and what they answered. Questions of tools to the user are not counted. */
-export const QuestionStatistics = named(
-  "QuestionStatistics",
-  z.strictObject({
-    from: Time,
-    to: Time,
-    ...questionNumbers,
-    /** Nobody has answered yet. */
-    open: Count,
-    /** Ended without an answer of a person: expired, changed, stopped, or answered by a program. */
-    ended: Count,
-    /** By who answered; without a name if that is not known. `hours`: in how many hours of the clock. */
-    people: z.array(z.strictObject({ ...questionGroup.shape, hours: Count })),
-    /** Most questions first. */
-    tools: z.array(questionGroup),
-    risks: z.array(questionGroup),
-    /** What could be proposed now from this time: how many proposals, and the questions that they would have saved. */
-    proposals: z.strictObject({ count: Count, saved: Count }),
-  }),
-);
+export const QuestionStatistics = namedObject("QuestionStatistics", {
+  from: Time,
+  to: Time,
+  ...questionNumbers,
+  /** Nobody has answered yet. */
+  open: Count,
+  /** Ended without an answer of a person: expired, changed, stopped, or answered by a program. */
+  ended: Count,
+  /** By who answered; without a name if that is not known. `hours`: in how many hours of the clock. */
+  people: objects({ ...questionGroup.shape, hours: Count }),
+  /** Most questions first. */
+  tools: z.array(questionGroup),
+  risks: z.array(questionGroup),
+  /** What could be proposed now from this time: how many proposals, and the questions that they would have saved. */
+  proposals: z.strictObject({ count: Count, saved: Count }),
+});
 export type QuestionStatistics = z.infer<typeof QuestionStatistics>;
 
 const to = Count.optional().describe("Unix milliseconds; default: now");

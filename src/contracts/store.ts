@@ -1,47 +1,38 @@
 import { z } from "zod";
 import { Count } from "./basics.ts";
-import { endpoint, named } from "./contract.ts";
+import { endpoint, namedObject, objects } from "./contract.ts";
 
-export const StoreReport = named(
-  "StoreReport",
-  z.strictObject({
-    /** `sqlite`, or the engine of `store.url`, such as `postgres`. */
-    engine: z.string(),
-    /** The file, or the address without user and password. */
-    place: z.string(),
-    bytes: Count.optional(),
-    /** Empty if the store is sound. */
-    problems: z.array(z.string()),
-    /** Rows by table, as far as they were counted. */
-    tables: z.array(z.strictObject({ name: z.string(), rows: Count.optional(), problem: z.string().optional() })),
-  }),
-);
+export const StoreReport = namedObject("StoreReport", {
+  /** `sqlite`, or the engine of `store.url`, such as `postgres`. */
+  engine: z.string(),
+  /** The file, or the address without user and password. */
+  place: z.string(),
+  bytes: Count.optional(),
+  /** Empty if the store is sound. */
+  problems: z.array(z.string()),
+  /** Rows by table, as far as they were counted. */
+  tables: objects({ name: z.string(), rows: Count.optional(), problem: z.string().optional() }),
+});
 export type StoreReport = z.infer<typeof StoreReport>;
 
-export const StoreBackup = named("StoreBackup", z.strictObject({ file: z.string(), bytes: Count }));
+export const StoreBackup = namedObject("StoreBackup", { file: z.string(), bytes: Count });
 export type StoreBackup = z.infer<typeof StoreBackup>;
 
-export const PruneRequest = named(
-  "PruneRequest",
-  z.strictObject({
-    days: z.number().int().min(0).optional().describe("Delete audit entries that are older. Default: as configured"),
-    isDryRun: z.boolean().optional().describe("Only count what would be deleted"),
-  }),
-);
+export const PruneRequest = namedObject("PruneRequest", {
+  days: z.number().int().min(0).optional().describe("Delete audit entries that are older. Default: as configured"),
+  isDryRun: z.boolean().optional().describe("Only count what would be deleted"),
+});
 export type PruneRequest = z.infer<typeof PruneRequest>;
 
-export const PruneReport = named(
-  "PruneReport",
-  z.strictObject({
-    auditEntries: Count,
-    sessions: Count,
-    /** Files that the deleted audit entries were written to. */
-    archives: z.array(z.string()),
-    /** What the store uses, without free space. */
-    bytesBefore: Count,
-    bytesAfter: Count,
-  }),
-);
+export const PruneReport = namedObject("PruneReport", {
+  auditEntries: Count,
+  sessions: Count,
+  /** Files that the deleted audit entries were written to. */
+  archives: z.array(z.string()),
+  /** What the store uses, without free space. */
+  bytesBefore: Count,
+  bytesAfter: Count,
+});
 export type PruneReport = z.infer<typeof PruneReport>;
 
 export const store = {

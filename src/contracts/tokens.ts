@@ -1,21 +1,18 @@
 import { z } from "zod";
 import { Name, page, Time } from "./basics.ts";
-import { endpoint, named } from "./contract.ts";
+import { endpoint, named, namedObject } from "./contract.ts";
 import { Scope } from "./identity.ts";
 import { Done } from "./server.ts";
 
-export const TokenInfo = named(
-  "TokenInfo",
-  z.strictObject({
-    id: z.string(),
-    name: z.string(),
-    scopes: z.array(Scope),
-    /** `session`: a browser that is signed in. */
-    kind: z.enum(["token", "session"]),
-    createdAt: Time,
-    expiresAt: Time.optional(),
-  }),
-);
+export const TokenInfo = namedObject("TokenInfo", {
+  id: z.string(),
+  name: z.string(),
+  scopes: z.array(Scope),
+  /** `session`: a browser that is signed in. */
+  kind: z.enum(["token", "session"]),
+  createdAt: Time,
+  expiresAt: Time.optional(),
+});
 export type TokenInfo = z.infer<typeof TokenInfo>;
 
 /** The only response that has the token itself. */
@@ -24,14 +21,11 @@ export type NewToken = z.infer<typeof NewToken>;
 
 const TEN_YEARS_MS = 3_650 * 86_400_000;
 
-export const TokenRequest = named(
-  "TokenRequest",
-  z.strictObject({
-    name: Name,
-    scopes: z.array(Scope).min(1).max(4),
-    expiresInMs: z.number().int().min(1000).max(TEN_YEARS_MS).optional(),
-  }),
-);
+export const TokenRequest = namedObject("TokenRequest", {
+  name: Name,
+  scopes: z.array(Scope).min(1).max(4),
+  expiresInMs: z.number().int().min(1000).max(TEN_YEARS_MS).optional(),
+});
 export type TokenRequest = z.infer<typeof TokenRequest>;
 
 export const tokens = {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { JsonObject, page, ToolKind, ToolNumbers, ToolPermission, Verdict } from "./basics.ts";
-import { endpoint, named } from "./contract.ts";
+import { endpoint, namedObject, objects } from "./contract.ts";
 
 export const ToolOrigin = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("builtin") }),
@@ -15,7 +15,7 @@ export const ToolDescription = z.strictObject({
   long: z.string().optional(),
   usageNotes: z.array(z.string()).optional(),
   important: z.array(z.string()).optional(),
-  examples: z.array(z.strictObject({ input: z.unknown(), description: z.string().optional() })).optional(),
+  examples: objects({ input: z.unknown(), description: z.string().optional() }).optional(),
 });
 
 export const TaintLabel = z.enum(["untrusted_input", "sensitive_data", "outside_effect"]);
@@ -29,43 +29,40 @@ export const ToolAnnotations = z.strictObject({
 });
 export type ToolAnnotations = z.infer<typeof ToolAnnotations>;
 
-export const ToolInfo = named(
-  "ToolInfo",
-  z.strictObject({
-    name: z.string(),
-    title: z.string(),
-    description: ToolDescription,
-    /** The texts of a built-in tool in other languages. */
-    translations: z.strictObject({ zh: z.strictObject({ title: z.string(), short: z.string() }) }).optional(),
-    kind: ToolKind,
-    category: z.string(),
-    tags: z.array(z.string()),
-    aliases: z.array(z.string()),
-    version: z.string(),
-    mode: z.enum(["inline", "background"]),
-    /** The tool's own default. Omitted if it depends on the input. */
-    permission: ToolPermission.optional(),
-    labels: z.array(TaintLabel),
-    /** What its arguments decide, by path: as its schema and the configuration say, else derived from their names. */
-    authority: z.record(z.string(), z.string()),
-    /** Who makes a field of its results, by path, as far as anybody says. `*`: every other field. */
-    trust: z.record(z.string(), z.string()),
-    groups: z.array(z.string()),
-    origin: ToolOrigin,
-    /** Of an MCP tool. `isTrusted`: the policy believes them; otherwise they are only shown. */
-    annotations: ToolAnnotations.extend({ isTrusted: z.boolean() }).optional(),
-    parameters: JsonObject,
-    output: JsonObject.optional(),
-    limits: z.strictObject({
-      timeoutMs: z.number().optional(),
-      maxConcurrent: z.number().optional(),
-      maxResultBytes: z.number().optional(),
-    }),
-    /** What the policy decides before the input is known. */
-    verdict: Verdict.optional(),
-    statistics: ToolNumbers.optional(),
+export const ToolInfo = namedObject("ToolInfo", {
+  name: z.string(),
+  title: z.string(),
+  description: ToolDescription,
+  /** The texts of a built-in tool in other languages. */
+  translations: z.strictObject({ zh: z.strictObject({ title: z.string(), short: z.string() }) }).optional(),
+  kind: ToolKind,
+  category: z.string(),
+  tags: z.array(z.string()),
+  aliases: z.array(z.string()),
+  version: z.string(),
+  mode: z.enum(["inline", "background"]),
+  /** The tool's own default. Omitted if it depends on the input. */
+  permission: ToolPermission.optional(),
+  labels: z.array(TaintLabel),
+  /** What its arguments decide, by path: as its schema and the configuration say, else derived from their names. */
+  authority: z.record(z.string(), z.string()),
+  /** Who makes a field of its results, by path, as far as anybody says. `*`: every other field. */
+  trust: z.record(z.string(), z.string()),
+  groups: z.array(z.string()),
+  origin: ToolOrigin,
+  /** Of an MCP tool. `isTrusted`: the policy believes them; otherwise they are only shown. */
+  annotations: ToolAnnotations.extend({ isTrusted: z.boolean() }).optional(),
+  parameters: JsonObject,
+  output: JsonObject.optional(),
+  limits: z.strictObject({
+    timeoutMs: z.number().optional(),
+    maxConcurrent: z.number().optional(),
+    maxResultBytes: z.number().optional(),
   }),
-);
+  /** What the policy decides before the input is known. */
+  verdict: Verdict.optional(),
+  statistics: ToolNumbers.optional(),
+});
 export type ToolInfo = z.infer<typeof ToolInfo>;
 
 export const tools = {

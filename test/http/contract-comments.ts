@@ -55,9 +55,9 @@ function readFile(text: string, comments: Map<string, string>): void {
   }
 }
 
-/** Of `named("CallRequest", …)`. */
+/** Of `named("CallRequest", …)` and `namedObject("CallRequest", …)`. */
 function shapeOf(node: Node): { id: string; schema: Node } | undefined {
-  if (node.type !== "CallExpression" || nameOf(node["callee"]) !== "named") return undefined;
+  if (node.type !== "CallExpression" || !/^named(?:Object)?$/.test(nameOf(node["callee"]))) return undefined;
   const [id, schema] = list(node["arguments"]);
   return schema ? { id: String(id?.["value"]), schema } : undefined;
 }
