@@ -1,4 +1,4 @@
-// npm run bench [-- --only NAME] [--json] [--no-peers] [--dist FOLDER] [--data FOLDER] [--update]
+// npm run bench [-- --only NAME] [--json] [--no-peers] [--dist FOLDER] [--data FOLDER] [--runs FOLDER] [--update]
 // Measures Haft and its peers in one run. Says whether goals are met; fails only when a case cannot be measured.
 // With --update, the figures of this run replace those of docs/benchmarks.md. --smoke only shows that every case runs.
 import { spawnSync } from "node:child_process";
@@ -19,6 +19,8 @@ const { values: options } = parseArgs({
     dist: { type: "string" },
     // Labelled sets for tool-search.
     data: { type: "string" },
+    // Recorded runs of models, for provenance.
+    runs: { type: "string" },
     update: { type: "boolean", default: false },
     smoke: { type: "boolean", default: false },
   },
@@ -50,7 +52,14 @@ for (const { name, run } of cases) {
   const rows = report.bench(name);
   const started = performance.now();
   try {
-    await inTime(run({ ...rows, withoutPeers, data: options.data && resolve(options.data) }));
+    await inTime(
+      run({
+        ...rows,
+        withoutPeers,
+        data: options.data && resolve(options.data),
+        runs: options.runs && resolve(options.runs),
+      }),
+    );
   } catch (error) {
     rows.notMeasured("this case", error.message);
     process.stderr.write(`${error.stack}\n`);

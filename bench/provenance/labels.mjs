@@ -11,9 +11,9 @@ const BY_OTHERS = {
   read_channel_messages: ["sender", "recipient"],
   read_inbox: ["sender", "recipient"],
   get_webpage: [],
-  get_unread_emails: MAIL,
-  get_received_emails: MAIL,
-  search_emails: MAIL,
+  get_unread_emails: [...MAIL, "attachments"],
+  get_received_emails: [...MAIL, "attachments"],
+  search_emails: [...MAIL, "attachments"],
   search_calendar_events: EVENT,
   get_day_calendar_events: EVENT,
   search_files_by_filename: FILE,
@@ -23,6 +23,16 @@ const BY_OTHERS = {
   get_rating_reviews_for_hotels: [],
   get_rating_reviews_for_restaurants: [],
   get_rating_reviews_for_car_rental: [],
+  // Of AgentDyn: pages, a shop with reviews, repositories, files that were downloaded.
+  get_shopping_linked_received_emails: [...MAIL, "attachments"],
+  get_shopping_linked_unread_emails: [...MAIL, "attachments"],
+  get_github_linked_received_emails: [...MAIL, "attachments"],
+  get_github_linked_unread_emails: [...MAIL, "attachments"],
+  search_product: ["product_id", "price", "rating", "category"],
+  get_github_repository_information: ["name", "owner"],
+  browse_webpage: [],
+  input_to_webpage: [],
+  list_directory: [],
 };
 
 /** `labels`: every call with an effect counts as one that sends private data out. */
@@ -34,9 +44,9 @@ export const SETTINGS = {
 };
 
 export function labelsOf({ name, description = "" }, setting) {
-  const isReadOnly = /^(get|read|list|search|check)_/.test(name);
+  const isReadOnly = /^(get|read|list|search|check|view|browse)_|^cart_total$/.test(name);
   const kind = isReadOnly ? "readonly" : "write";
-  const reachesOut = /webpage/.test(name);
+  const reachesOut = /webpage|_through_url/.test(name);
   const service = BY_OTHERS[name];
   if (setting === "no gate") return { kind, given: {} };
   const labels = service ? ["untrusted_input"] : [];

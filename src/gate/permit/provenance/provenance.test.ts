@@ -625,3 +625,136 @@ test("labels in the configuration correct those of a server's tools, which canno
     expect(status).toBe(asks ? "pending" : "completed");
   }
 });
+
+describe("what a session has begun itself asks nothing", () => {
+  const list = { type: "array", items: text };
+  const write = (name: string, properties: object, more: object = {}): AnyTool =>
+    tool(name, properties, { kind: "write", run: () => "done", ...more });
+  const SENT = "An email with a one-time password (OTP) has been sent to your inbox.";
+  const steps = [
+    write("pay", { iban: text }, { run: () => SENT }),
+    write("pay_now", { iban: text }, { run: () => "Paid." }),
+    write("make_entry", { title: text }, { run: () => SENT }),
+    write("read_code", {}, { kind: "readonly", labels: ["untrusted_input"], run: () => SENT }),
+    write("verify", { otp: text }),
+    write("bank__verify", { otp: text }),
+    write("clone", { local_path: text }, { run: () => "Cloned into '/work/app'." }),
+    write("clone_two", { local_path: text }, { run: () => "Moved '/work/app' from '/work/old'." }),
+    write("fetch_file", { mail_id: text }, { run: () => "cat.jpg has been added to downloads." }),
+    write("fetch_odd", { mail_id: text }, { run: () => "x shadow.txt has been added to etc." }),
+    write("clone_no", { local_path: text }, { run: () => "The path '/work/app' exists already." }),
+    write("create_file", { path: text }, { run: () => "It exists." }),
+    write("delete", { path: text }),
+    tool(
+      "page",
+      { url: text },
+      {
+        kind: "readonly",
+        labels: ["untrusted_input", "outside_effect"],
+        run: () => '<form><input type="text" name="who" id="user_field"></form>',
+      },
+    ),
+    write("fill", { url: text, field_ids: list, values: list }, { labels: ["outside_effect"] }),
+  ];
+  const SAID = "Pay DE89370400440532013000 and clone into /work. Fetch the invoice by Carl, see https://a.com/f.";
+  const iban = "DE89370400440532013000";
+  type Step = [name: string, input: object];
+
+  test.each<[string, Step[], boolean]>([
+    ["a code that was sent for a payment", [["pay", { iban }]], false],
+    ["a code if none was sent", [["pay_now", { iban }]], true],
+    ["a code if only a text says so", [["read_code", {}]], true],
+    ["a code that was sent for what nobody vouches for", [["make_entry", { title: "x" }]], true],
+    // prettier-ignore
+    ["a code that was used", [["pay", { iban }], ["verify", { otp: "111111" }]], true],
+  ])("%s", async (_, before, isAsked) => {
+    const { haft, call, says } = open({}, { approved: false });
+    for (const each of steps) haft.register(each);
+    await says(SAID);
+    await call("search_mail");
+    for (const [name, input] of before) await call(name, input);
+    expect(await call("bank__verify", { otp: "123456" })).toBe(true);
+    expect(await call("verify", { otp: "123456" })).toBe(isAsked);
+  });
+
+  test.each<[string, Step[], Step, boolean]>([
+    ["a path in a new folder", [["clone", { local_path: "/work" }]], ["delete", { path: "/work/app/x" }], false],
+    ["one beside it", [["clone", { local_path: "/work" }]], ["delete", { path: "/work/other" }], true],
+    ["one above it", [["clone", { local_path: "/work" }]], ["delete", { path: "/work/app/../../etc" }], true],
+    ["one of two paths", [["clone_two", { local_path: "/work" }]], ["delete", { path: "/work/app" }], true],
+    ["a new file", [["fetch_file", { mail_id: "m-81" }]], ["delete", { path: "/downloads/cat.jpg" }], false],
+    ["a file beside it", [["fetch_file", { mail_id: "m-81" }]], ["delete", { path: "/downloads/a.jpg" }], true],
+    ["a part of a name", [["fetch_odd", { mail_id: "m-81" }]], ["delete", { path: "/etc/shadow.txt" }], true],
+    ["a folder that exists", [["clone_no", { local_path: "/work" }]], ["delete", { path: "/work/app" }], true],
+    ["a file that it may not have made", [["create_file", { path: "/a/b" }]], ["delete", { path: "/a/b" }], true],
+  ])("%s", async (_, before, [name, input], isAsked) => {
+    const { haft, call, says } = open({}, { approved: true });
+    for (const each of steps) haft.register(each);
+    await says(SAID);
+    await call("search_mail");
+    for (const step of before) await call(...step);
+    expect(await call(name, input)).toBe(isAsked);
+  });
+
+  test.each([
+    ["a field of the page that the user named", "a.com/f", "a.com/f", ["user_field", "who"], ["Emma"], false],
+    ["a field that the page does not have", "a.com/f", "a.com/f", ["admin"], ["Emma"], true],
+    ["the field on another page", "a.com/f", "evil.com/f", ["user_field"], ["Emma"], true],
+    ["a field of another page", "evil.com/f", "a.com/f", ["user_field"], ["Emma"], true],
+    ["an account in the field", "a.com/f", "a.com/f", ["user_field"], ["GB29NWBK60161331926819"], true],
+  ])("%s", async (_, read, url, field_ids, values, isAsked) => {
+    const { haft, call, says } = open({}, { approved: true });
+    for (const each of steps) haft.register(each);
+    await says(SAID);
+    await call("page", { url: read });
+    expect(await call("fill", { url, field_ids, values })).toBe(isAsked);
+  });
+});
+
+test("a name vouches for an address only if it stands beside no other", async () => {
+  for (const other of ["alice.miller@gmail.com", "alice@evil.com"]) {
+    const { haft, call, says } = open();
+    const mails = [...MAILS, ...MAILS, ...MAILS, ...MAILS, { id: "m-1", sender: "alice.miller@gmail.com" }];
+    const output = { type: "array", items: ENTRY };
+    const more = { kind: "readonly", labels: ["untrusted_input"], output };
+    haft.register(tool("inbox", {}, { ...more, run: () => [...mails, { id: "m-2", sender: other }] }));
+    await says("Answer Alice's mail.");
+    await call("inbox");
+    expect(await call("send_mail", { to: other, body: "Hello" })).toBe(other === "alice@evil.com");
+  }
+});
+
+test("one word of a record names an id that is only fetched, of the kind that its field has", async () => {
+  const { haft, call, says } = open();
+  const service = { type: "string", "x-haft-trust": "service" };
+  const item = { properties: { id: service, attachments: { type: "array", items: service } } };
+  const output = { type: "object", additionalProperties: item };
+  const more = { kind: "readonly", labels: ["untrusted_input"], output };
+  const found = {
+    "Invoice (shop)": { id: "m-1", attachments: ["f-1"] },
+    "Offer (bank)": { id: "m-2", attachments: ["f-2"] },
+  };
+  haft.register(tool("find_mail", {}, { ...more, run: () => found }));
+  for (const name of ["download_file", "share_file", "get_shared_file"])
+    haft.register(tool(name, { file_id: text }, { kind: "write", run: () => "done" }));
+  await says("What does the invoice say?");
+  await call("find_mail");
+  expect(await call("download_file", { file_id: "f-1" })).toBe(false);
+  for (const file_id of ["f-2", "m-1"]) expect(await call("download_file", { file_id }), file_id).toBe(true);
+  for (const name of ["share_file", "get_shared_file"]) expect(await call(name, { file_id: "f-1" }), name).toBe(true);
+});
+
+test("a link with a mail address in it is one link", async () => {
+  const { haft, call, says } = open();
+  const link = "https://a.com/join/ann@firm.com/ok";
+  const more = { kind: "readonly", labels: ["untrusted_input"], run: () => `Join: ${link}` };
+  haft.register(tool("letter", {}, more));
+  await says("Accept the invitation, see https://b.com/x/ann@firm.com/y.");
+  await call("letter");
+  for (const [url, isAsked] of [
+    [link, false],
+    ["https://a.com/join/ann@firm.com/secret", true],
+    ["https://b.com/x/other", true],
+  ] as const)
+    expect(await call("open_page", { url }), url).toBe(isAsked);
+});

@@ -44,6 +44,9 @@ const DESTINATION_FORMATS = new Set(
 );
 const DESTINATION_TEXT = /\b(iban|e-?mail address|recipient|url|web ?hook|phone number|bank account)\b/i;
 
+/** A code that nobody runs: `discount_code`. */
+const PLAIN_CODE = /^(?:discount|coupon|promo|voucher|zip|postal|country|currency|area|lang|language)$/;
+
 /** The role of one argument: as its schema says, else by its format and the words of its name. */
 function roleOf(name: string, schema: JsonSchema): ArgumentRole {
   const given = schema["x-haft-authority"];
@@ -54,6 +57,7 @@ function roleOf(name: string, schema: JsonSchema): ArgumentRole {
     if (/date|time|duration/.test(format)) return "none";
   }
   const words = wordsOf(name).reverse();
+  if (words[0] === "code" && PLAIN_CODE.test(words[1] ?? "")) return "other";
   const byName = words.map((word) => BY_WORD.get(word)).find((role) => role !== undefined);
   const types = typesOf(schema);
   const isOnly = (...allowed: string[]): boolean => types.length > 0 && types.every((type) => allowed.includes(type));

@@ -5,14 +5,20 @@ import {
   addressesIn,
   addressForm,
   decodedForms,
+  fileAdded,
+  formFieldsIn,
   type HashKey,
   isName,
+  isOneTimeCode,
   isPrivateNumber,
   isWord,
   itemsOf,
   keyedHash,
   numbersIn,
+  pathForm,
+  pathMade,
   plainForm,
+  saysCodeIsSent,
   tellingWords,
 } from "./text-forms.ts";
 
@@ -33,8 +39,10 @@ export interface ResultEntry {
   isText?: true;
   /** Whole short fields of the user's own data. */
   own?: number[];
-  /** Ids of what the call has made. */
+  /** Ids and paths of what the call has made, and the form fields of the page that it read. */
   made?: number[];
+  /** A code that confirms the call was sent (1), or such a code was used (-1). */
+  codes?: number;
   addresses?: number[];
   privateNumbers?: number[];
   /** Values that the call wrote and nobody vouched for: reading them back does not make them trusted. */
@@ -46,6 +54,7 @@ export interface ResultEntry {
 interface RecordEntry {
   service: number[];
   others: number[];
+  /** Days and numbers are negative: they stand in many records. */
   serviceWords: number[];
   otherWords: number[];
 }
@@ -59,7 +68,6 @@ interface StoredRecord extends RecordEntry {
 interface Group {
   size: number;
   counts: Map<number, number>;
-  serviceCounts: Map<number, number>;
 }
 
 /** What the judge must know about the called tool. */
@@ -123,6 +131,10 @@ export class SessionState {
   readonly #addresses = new Set<number>();
   readonly #private = new Set<number>();
   readonly #records = new Map<number, StoredRecord[]>();
+  /** The records in which a service wrote a word. */
+  readonly #tellers = new Map<number, StoredRecord[]>();
+  /** Codes that were sent and not used yet, by server. */
+  readonly #codes = new Map<string, number>();
   #recordCount = 0;
   #saidItems = 0;
   /** Calls whose results had text of others. */
@@ -152,7 +164,7 @@ export class SessionState {
       addresses: addressesIn(spaced)
         .slice(0, MAX_OF_RESULT)
         .map((one) => this.#hashAddress(one)),
-      words: isSystem ? [] : this.#hashWords(tellingWords(own, false)),
+      words: isSystem ? [] : tellingWords(own, false).slice(0, MAX_OF_RESULT).map(this.#hashWord),
       isSystem: isSystem || undefined,
     };
   }
@@ -186,6 +198,8 @@ export class SessionState {
         this.hasMoreSources = true;
       }
     }
+    const codes = (this.#codes.get(serverOf(toolName)) ?? 0) + (entry.codes ?? 0);
+    if (entry.codes) this.#codes.set(serverOf(toolName), Math.max(0, codes));
     addAll(this.#written, written);
     addAll(this.#own, own);
     addAll(this.#addresses, addresses);
@@ -194,17 +208,21 @@ export class SessionState {
     for (const each of made) this.#made.set(each, `${this.#made.get(each) ?? ""} ${about}`);
     const records = (entry.records ?? []).slice(0, MAX_RECORDS - this.#recordCount);
     this.#recordCount += records.length;
-    const group: Group = { size: records.length, counts: new Map(), serviceCounts: new Map() };
+    const group: Group = { size: records.length, counts: new Map() };
     for (const record of records) {
       const { service, others, serviceWords, otherWords } = record;
-      for (const each of new Set([...service, ...others, ...serviceWords, ...otherWords])) count(group.counts, each);
-      for (const each of new Set(serviceWords)) count(group.serviceCounts, each);
+      const all = [...service, ...others, ...serviceWords.map(Math.abs), ...otherWords];
+      for (const each of new Set(all)) count(group.counts, each);
       const stored = { ...record, about, group };
       for (const value of service) {
         const known = this.#records.get(value) ?? [];
         known.push(stored);
         if (known.length > MAX_NAMED) known.shift();
         this.#records.set(value, known);
+      }
+      for (const word of new Set(serviceWords.filter((each) => each > 0))) {
+        const known = this.#tellers.get(word) ?? [];
+        if (known.push(stored) === 1) this.#tellers.set(word, known);
       }
     }
   }
@@ -240,7 +258,13 @@ export class SessionState {
     const exposing = all.filter(({ exposes }) => exposes);
     const isRead = ({ role, value }: Argument): boolean =>
       tool.opensPages && !isStrict && role === "destination" && this.#addresses.has(this.#hashAddress(value));
-    const unnamed = [...checked, ...exposing].filter((each) => !this.#isVouched(each, isStrict));
+    const [page] = destinations.length === 1 ? destinations : [];
+    const isField = ({ role, value }: Argument): boolean =>
+      role === "target" && page !== undefined && !isStrict && this.#made.has(this.#hashField(page.value, value));
+    const words = isStrict || !OPENS.test(name) || EXPOSES.test(name) ? 2 : 1;
+    const unnamed = [...checked, ...exposing].filter(
+      (each) => !this.#isVouched(each, isStrict, words) && !isField(each) && !this.#isSentCode(tool, each, isStrict),
+    );
     const unvouched = unnamed.filter((each) => !isRead(each)).map(asUnvouched);
     // Nobody vouches for an address that is only read: the labels still count.
     const isFollowed = unnamed.length > unvouched.length;
@@ -262,6 +286,12 @@ export class SessionState {
     return { unvouched, hasAuthority: checked.length > 0 && !isFollowed };
   }
 
+  /** A service has sent a code to confirm what this session began, and nobody has used it. */
+  #isSentCode({ name }: JudgedTool, { path, value, role }: Argument, isStrict: boolean): boolean {
+    if (isStrict || role === "destination" || role === "target" || !isOneTimeCode(path, value)) return false;
+    return (this.#codes.get(serverOf(name)) ?? 0) > 0;
+  }
+
   #privateIn({ path, value }: Argument): Unvouched[] {
     if (this.#private.size === 0) return [];
     return numbersIn(value.slice(0, 20_000))
@@ -280,7 +310,7 @@ export class SessionState {
   }
 
   /** Somebody or something vouches for the value. Without `role` rules of their own, a value of an argument named `path`. */
-  #isVouched({ path, value, role }: Argument, isStrict: boolean): boolean {
+  #isVouched({ path, value, role }: Argument, isStrict: boolean, words = 2): boolean {
     if (this.#isApproved(role, value)) return true;
     const kind = kindOf(path);
     if (role === "destination") {
@@ -296,7 +326,7 @@ export class SessionState {
       if (this.#isSaid(form, hash, role)) return true;
       // An id of the user's own data does not show that anyone wanted this entry.
       if (!isStrict && role !== "target" && this.#own.has(hash)) return true;
-      return this.#isOfNamedRecord(hash, role, kind);
+      return this.#isOfNamedRecord(hash, kind, role === "target" ? words : 0);
     });
   }
 
@@ -311,29 +341,43 @@ export class SessionState {
       if (!/^[\w-]+(\.[\w-]+)+(\/|$)/.test(form) || form.includes("@")) return false;
       return addressesAbove(form).some((each) => this.#saidAddresses.has(this.#hash(`address ${each}`)));
     }
+    if (role === "target" && this.#isMadePath(value)) return true;
     // A longer path to a file that the user named, below the folder of the work. Not one of the machine or the network.
     if (role !== "target" || !/[\\/]/.test(value) || /^\s*(?:[\\/~]|[a-z][a-z0-9+.-]*:)/i.test(value)) return false;
     const name = value.split(/[\\/]/).findLast((part) => part !== "");
     return name !== undefined && /\.\w+$/.test(name) && !value.includes("..") && this.#spans.has(this.valueHash(name));
   }
 
+  /** A file that this session has made, or a path below a folder that it has made. */
+  #isMadePath(value: string): boolean {
+    const path = pathForm(value.trim());
+    if (!path.includes("/") || path.includes("..")) return false;
+    const isBelow = addressesAbove(path).some((each) => this.#made.has(this.#hash(`folder ${each}`)));
+    return isBelow || this.#made.has(this.valueHash(path));
+  }
+
   /**
    * The service made the value in a record that the user's words single out. An id may be named by the words of its record,
-   * because it points at just that, but one word of many is chance; an address only by words that the service made.
+   * because it points at just that, but one word of many is chance; an address (`words` is 0) only by words that the service
+   * made.
    */
-  #isOfNamedRecord(hash: number, role: Argument["role"], kind: string | undefined): boolean {
-    const isTarget = role === "target";
+  #isOfNamedRecord(hash: number, kind: string | undefined, words: number): boolean {
+    const isTarget = words > 0;
     return (this.#records.get(hash) ?? []).some(({ about, group, service, others, serviceWords, otherWords }) => {
-      if (isTarget && kind !== undefined && !about.includes(kind)) return false;
+      if (isTarget && kind !== undefined) {
+        const hasKind = service.includes(this.#hashKind("some", hash));
+        if (hasKind ? !service.includes(this.#hashKind(kind, hash)) : !about.includes(kind)) return false;
+      }
       const max = Math.max(1, group.size / 4);
-      const counts = isTarget ? group.counts : group.serviceCounts;
-      let told = 0;
-      for (const word of isTarget ? [...serviceWords, ...otherWords] : serviceWords)
-        if (this.#saidWords.has(word) && (counts.get(word) ?? 0) <= max) told++;
-      if (told >= (isTarget ? 2 : 1)) return true;
-      return (isTarget ? [...service, ...others] : service).some(
-        (field) => this.#spans.has(field) && (group.counts.get(field) ?? 0) <= max,
+      const isRare = (each: number): boolean => (group.counts.get(each) ?? 0) <= max;
+      // A name that stands beside two addresses names neither.
+      const isOnly = (word: number): boolean =>
+        word < 0 ? isRare(-word) : (this.#tellers.get(word) ?? []).every((each) => each.service.includes(hash));
+      const told = (isTarget ? [...serviceWords, ...otherWords] : serviceWords).filter(
+        (word) => this.#saidWords.has(Math.abs(word)) && (isTarget ? isRare(Math.abs(word)) : isOnly(word)),
       );
+      if (told.length >= Math.max(1, words)) return true;
+      return (isTarget ? [...service, ...others] : service).some((field) => this.#spans.has(field) && isRare(field));
     });
   }
 
@@ -368,6 +412,11 @@ export class SessionState {
       }
     }
     const makes = !tool.isReadOnly && !isText;
+    const inputs = given.map(({ value }) => pathForm(value));
+    const folders = makes ? inputs.filter((each, at) => given[at]?.role === "target" && each.startsWith("/")) : [];
+    const pages = given.filter(({ role }) => role === "destination");
+    const [page] = pages.length === 1 ? pages : [];
+    if (makes && given.some(({ path, value }) => isOneTimeCode(path, value))) found.codes--;
     let left = MAX_READ;
     let hasText = false;
 
@@ -383,11 +432,18 @@ export class SessionState {
         found.isWhole = false;
         return;
       }
+      if (makes) {
+        const file = fileAdded(text);
+        const folder = pathMade(text, folders, inputs);
+        if (file) found.made.add(this.valueHash(file));
+        if (folder) found.made.add(this.#hash(`folder ${folder}`));
+        if (saysCodeIsSent(text) && this.#isWanted(tool, input)) found.codes = 1;
+      }
       const trust =
         roles.trustOf(field, schema) ?? (isText ? "others" : makes && /^ids?_?$/.test(field) ? "service" : undefined);
       for (const part of trust === "own" ? linesOf(text) : [text]) {
         const isShort = isName(part);
-        if (isShort && part.trim() !== "") this.#addName(found, { part, trust, record, echoed, makes });
+        if (isShort && part.trim() !== "") this.#addName(found, { part, field, trust, record, echoed, makes });
         if (isSensitive && isShort) {
           const number = part.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
           if (isPrivateNumber(number)) found.privateNumbers.add(this.#hash(`number ${number}`));
@@ -397,6 +453,7 @@ export class SessionState {
       for (let at = 0; at < text.length; at += SLICE) {
         const slice = text.length <= SLICE ? text : text.slice(at, at + SLICE + OVERLAP);
         for (const one of addressesIn(slice)) found.addresses.add(this.#hashAddress(one));
+        for (const id of page ? formFieldsIn(slice) : []) found.made.add(this.#hashField(page?.value ?? "", id));
         yield;
       }
     }.bind(this);
@@ -416,10 +473,13 @@ export class SessionState {
       } else if (isObject(value)) {
         const own = !record || isItem ? found.open() : record;
         const properties = schema?.["properties"];
+        const all = schema?.["additionalProperties"];
+        const rest = isObject(all) && Object.keys(all).length > 0 ? all : undefined;
         for (const [key, one] of Object.entries(value)) {
-          const declared = isObject(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined;
+          const isDeclared = isObject(properties) && Object.hasOwn(properties, key);
+          const declared = isDeclared ? properties[key] : rest;
           const below = isObject(declared) ? resolved(root, declared) : undefined;
-          if (below || /^[a-z_][a-zA-Z0-9_]*$/.test(key)) {
+          if (isDeclared || (!rest && /^[a-z_][a-zA-Z0-9_]*$/.test(key))) {
             yield* walk(one, below, { field: key, record: own, depth: depth + 1 });
             continue;
           }
@@ -436,7 +496,13 @@ export class SessionState {
     return found.entry({ callId, toolName: tool.name, isText: isText || hasText });
   }
 
-  #addName(found: Found, { part, trust, record, echoed, makes }: Name): void {
+  /** Somebody vouches for the call as it is: only then a code that was sent for it says something. */
+  #isWanted(tool: JudgedTool, input: unknown): boolean {
+    const { unvouched, hasAuthority } = this.judge(tool, input, false);
+    return !this.hasText || (hasAuthority && unvouched.length === 0);
+  }
+
+  #addName(found: Found, { part, field, trust, record, echoed, makes }: Name): void {
     const hash = this.valueHash(part);
     if (echoed.has(hash) || this.#written.has(hash)) return;
     if (trust === "own") found.own.add(hash);
@@ -444,8 +510,14 @@ export class SessionState {
     if (!record) return;
     const isService = trust === "own" || trust === "service";
     (isService ? record.service : record.others).add(hash);
-    for (const word of this.#hashWords(tellingWords(part, true)))
-      (isService ? record.serviceWords : record.otherWords).add(word);
+    const kind = FILES.test(field) ? "file" : kindOf(field);
+    if (isService && kind !== undefined)
+      record.service.add(this.#hashKind("some", hash)).add(this.#hashKind(kind, hash));
+    for (const word of tellingWords(part, true)) {
+      const each = this.#hashWord(word);
+      if (isService) record.serviceWords.add(/^day |^\d/.test(word) ? -each : each);
+      else record.otherWords.add(each);
+    }
   }
 
   /** Equal for equal plain forms. A run of the user's words with the same items has it too. */
@@ -519,9 +591,15 @@ export class SessionState {
     return this.#hash(`address ${addressForm(address)}`);
   }
 
-  #hashWords(words: readonly string[]): number[] {
-    return words.slice(0, MAX_OF_RESULT).map((word) => this.#hash(`word ${word}`));
+  #hashField(page: string, id: string): number {
+    return this.#hash(`field ${addressForm(page)} ${id}`);
   }
+
+  #hashKind(kind: string, hash: number): number {
+    return this.#hash(`${kind} ${hash}`);
+  }
+
+  readonly #hashWord = (word: string): number => this.#hash(`word ${word}`);
 
   #approvalHash(authority: Unvouched["authority"], value: string): number {
     return this.#hash(`approved ${authority} ${plainForm(value)}`);
@@ -541,6 +619,7 @@ export interface ReadCall {
 
 interface Name {
   part: string;
+  field: string;
   trust: string | undefined;
   record: OpenRecord | undefined;
   echoed: ReadonlySet<number>;
@@ -562,6 +641,7 @@ class Found {
   readonly privateNumbers = new Set<number>();
   readonly written = new Set<number>();
   readonly records: OpenRecord[] = [];
+  codes = 0;
   isWhole = true;
 
   open(): OpenRecord {
@@ -596,6 +676,7 @@ class Found {
       isText: isText || undefined,
       own: list(this.own),
       made: list(this.made),
+      codes: this.codes || undefined,
       addresses: list(this.addresses),
       privateNumbers: list(this.privateNumbers),
       written: list(this.written),
@@ -619,7 +700,18 @@ function writtenAs(value: string): string[] {
 
 /** Two services can use the same short id: an `event_id` is an id of a tool for events. */
 function kindOf(path: string): string | undefined {
-  return /([a-z]{3,})_?ids?$/i.exec(path)?.[1]?.toLowerCase();
+  const kind = /([a-z]{3,})_?ids?_?(?:\[\d+\])*$/i.exec(path)?.[1]?.toLowerCase();
+  return kind && FILES.test(kind) ? "file" : kind;
+}
+
+const FILES = /^(?:attachment|document|file)s?$/i;
+/** Calls that fetch or add something, and neither change nor send it: one word names what they are for. */
+const OPENS = /^(?:cart_)?(?:add|attach|checkout|copy|download|export|fetch|get|open|save|view)(?:_|$)/;
+const EXPOSES =
+  /access|account|admin|collab|delet|forward|grant|hook|invit|key|link|member|owner|pay|permission|publi|remov|role|rule|send|shar|token|transfer|user/i;
+
+function serverOf(toolName: string): string {
+  return /^(.*)__/.exec(toolName)?.[1] ?? "";
 }
 
 /** Lines of the user's own text, and what stands behind a label such as "Names: ". */

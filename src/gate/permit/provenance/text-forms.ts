@@ -50,6 +50,8 @@ export function addressesAbove(form: string): string[] {
   return above;
 }
 
+/** A link with a mail address in it is one link. */
+const LINK_WITH_MAIL = /\b(?:https?:\/\/|www\.)[^\s<>"'`)\]}@]*@[^\s<>"'`)\]}]*/gi;
 const LINK =
   /\b(?:https?:\/\/|www\.)[^\s<>"'`)\]}]+|\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,8}\.(?:com|org|net|io|dev|app|co|info|biz|xyz|ru|cn|de|uk|ch|eu|me|ai|sh|to|gg|top|site|online|link|click|fr|jp|us|tv)\b(?:\/[^\s<>"'`)\]}]*)?/gi;
 const MAIL = /[\p{L}\p{N}._%+-]{1,64}(?:'[\p{L}\p{N}._%+-]{1,64}){0,3}@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63})+/gu;
@@ -59,8 +61,10 @@ const NUMERIC_HOST = /\b\d{1,3}(?:\.\d{1,3}){3}\b(?::\d+)?(?:\/[^\s<>"'`)\]}]*)?
 /** Addresses inside a text: links, mail addresses, account numbers. */
 export function addressesIn(text: string): string[] {
   const mails = text.includes("@") ? (text.match(MAIL) ?? []) : [];
-  const rest = mails.length > 0 ? text.replace(MAIL, " ") : text;
+  const whole = mails.length > 0 ? (text.match(LINK_WITH_MAIL) ?? []) : [];
+  const rest = mails.length > 0 ? text.replace(LINK_WITH_MAIL, " ").replace(MAIL, " ") : text;
   const links = rest.includes(".") ? [...(rest.match(LINK) ?? []), ...(rest.match(NUMERIC_HOST) ?? [])] : [];
+  links.push(...whole);
   return [...new Set([...mails, ...links.map((link) => link.replace(/[.,;:!?]+$/, "")), ...(rest.match(IBAN) ?? [])])];
 }
 
@@ -73,6 +77,56 @@ export function itemsOf(plain: string): string[] {
 
 export function isWord(item: string): boolean {
   return /^[\p{L}\p{N}_]/u.test(item);
+}
+
+const ADDED_FILE =
+  /^(?:(?:added|saved|downloaded|copied|wrote) (?:file )?)?["'`]?([^\s"'`/\\]+\.\w{1,8})["'`]? (?:(?:(?:has been|was|is) )?(?:added|saved|downloaded|copied|written) )?(?:to|in|into) (?:the )?["'`]?([\w/-]+)["'`]?(?: folder| directory)?[.!]*$/i;
+
+/** The path of the file that a result names, and of nothing else: `cat.jpg has been added to downloads.` */
+export function fileAdded(text: string): string | undefined {
+  const [, name, folder] = (text.length <= 500 && ADDED_FILE.exec(text.trim())) || [];
+  return name && pathForm(`/${folder}/${name}`);
+}
+
+const FAILED = /exist|fail|error|denied|cannot|could|unable|invalid|\bno(?:t|thing)?\b|fatal/i;
+
+/** A new path right below one of the folders, if a short result names just one: `Cloned into '/work/app'.` */
+export function pathMade(text: string, folders: readonly string[], inputs: readonly string[]): string | undefined {
+  if (text.length > 500 || folders.length === 0 || FAILED.test(text)) return undefined;
+  const tokens = text.split(/[\s"'`]+/).map((each) => pathForm(each.replace(/[.,:;!?]+$/, "")));
+  const [path, ...others] = tokens.filter((each) => each.startsWith("/") && !inputs.includes(each));
+  const isBelow = path !== undefined && folders.includes(path.slice(0, path.lastIndexOf("/")));
+  return others.length === 0 && isBelow && !path.includes("..") ? path : undefined;
+}
+
+/** Without double and last slashes. */
+export function pathForm(path: string): string {
+  return path.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "");
+}
+
+const FIELD_NAME = /\s(?:id|name)\s*=\s*["']?([\w.:-]{1,64})/gi;
+const FIELD = /<(?:input|select|textarea|button)\b[^>]{0,500}>/gi;
+
+/** The ids and names of the fields of a form. */
+export function formFieldsIn(html: string): string[] {
+  const tags = html.includes("<") ? (html.match(FIELD) ?? []) : [];
+  return tags.flatMap((tag) => [...tag.matchAll(FIELD_NAME)].flatMap(([, id]) => id ?? []));
+}
+
+const CODE_NAME =
+  /(?:^|[._])(?:otp|totp|passcode|(?:one_?time|verification|confirmation|security|auth|authentication|sms|mfa|2fa)_?(?:code|password|pin))$/i;
+
+/** Whether an argument takes a code that confirms what was begun. */
+export function isOneTimeCode(path: string, value: string): boolean {
+  return CODE_NAME.test(path.replace(/([a-z0-9])([A-Z])/g, "$1_$2")) && /^[A-Za-z0-9-]{4,10}$/.test(value.trim());
+}
+
+const CODE_SENT =
+  /^(?=[^]*\b(?:sent|e-?mailed|texted)\b)[^]*\b(?:otp|passcode|one-time|(?:verification|confirmation|security) code)\b/i;
+
+/** `An email with a one-time password has been sent to your inbox.` */
+export function saysCodeIsSent(text: string): boolean {
+  return text.length <= 500 && CODE_SENT.test(text);
 }
 
 const MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec";
