@@ -1,17 +1,9 @@
-import type { CallData, Caller, CallOptions, Verdict } from "../core/call.ts";
-import type { CallSummary } from "../core/call-summary.ts";
+import type { Caller, CallOptions } from "../core/call.ts";
 import { toolError, type ToolError, ToolPermissionError } from "../core/error.ts";
 import { canonicalJson } from "../core/json.ts";
 import { keysOf } from "../core/options.ts";
-import {
-  answerLine,
-  describeChoices,
-  readUserAnswers,
-  type UserAnswer,
-  type UserQuestion,
-} from "../core/questions/user-question.ts";
+import { answerLine, describeChoices, readUserAnswers, type UserAnswer } from "../core/questions/user-question.ts";
 import type { MaybePromise } from "../core/stage.ts";
-import type { Preview } from "../core/tool.ts";
 import { hashOf } from "./approval-binding.ts";
 import { unseenOf } from "./shown-question.ts";
 import type {
@@ -20,7 +12,6 @@ import type {
   ApprovalScope,
   CallOutcome,
   CallState,
-  GrantChoice,
   Question,
   StoredCall,
 } from "./stored-call.ts";
@@ -31,49 +22,21 @@ export type { ApprovalBinding, ApprovalScope };
 export type ApprovalState = "pending" | "approved" | "denied" | "expired" | "cancelled" | "changed";
 
 /** A question to a person, bound to exactly one call, and what became of both. Plain data. */
-export interface Approval {
+export interface Approval extends Omit<Question, "round"> {
   /** Of the question. */
   id: string;
   /** Of the call that waits. */
   callId: string;
   /** The tool that would run. */
   toolName: string;
-  /** The version of it that was shown. */
-  toolVersion: string;
-  /** The input as the approver sees it. */
-  input: unknown;
   /** On whose behalf the call is made. */
   caller: Caller;
-  /** Why it asks, in one sentence. */
-  reason: string;
-  /** What decided that it asks. */
-  verdict: Verdict;
-  /** What the tool shows of its effect, such as a diff. */
-  preview?: Preview;
-  /** One sentence: what of the call is not shown. If there is one, an approval needs `confirmUnshown`. */
-  unseen?: string;
-  /** What the call is about, and its risk. Omitted in questions of earlier versions. */
-  summary?: CallSummary;
-  /** Rules that "session" and "always" would save; empty if only "once" is offered. */
-  suggestedRules: readonly string[];
-  /** What can be granted besides this call, each in one sentence. Omitted in questions of earlier versions. */
-  grants?: readonly GrantChoice[];
-  /** Questions of `ask_user` that the person answers. Omitted if the call needs a permission. */
-  questions?: readonly UserQuestion[];
-  /** What the answer is bound to. If it changes, the approval is asked again. */
-  binding: ApprovalBinding;
-  /** Hash of the binding. */
-  hash: string;
-  /** How the call was made, to run it after the answer. */
-  made: CallData;
   /** In milliseconds since 1970. */
   askedAt: number;
   /** After this time nobody can answer. */
   expiresAt: number;
   /** Until when the caller waits for the call; undefined if it does not wait. */
   waitsUntil?: number;
-  /** The question that this one replaces, and what changed since. */
-  replaces?: { id: string; changes: readonly string[] };
   /** What became of the question. */
   state: ApprovalState;
   /** What became of the call. */

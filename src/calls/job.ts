@@ -24,26 +24,13 @@ export interface JobRequest {
 }
 
 /** A durable background call, as its row says. */
-export interface Job {
-  id: string;
+export interface Job extends Omit<QueuedJob, "seq" | "cancel"> {
   call: CallData;
   state: JobState;
-  priority: number;
   createdAt: number;
-  /** A `delayed` job is not taken before this time. */
-  runAt: number;
-  startedAt?: number;
   endedAt?: number;
-  /** How often it was started, without starts that do not count. */
-  attempt: number;
-  attempts: number;
   /** How often its worker disappeared. That does not count as an attempt; another worker takes the job. */
   lost: number;
-  /** 1, plus one for each retry after its end. */
-  round: number;
-  /** The worker that runs it or ran it last. */
-  worker?: string;
-  progress?: Update["progress"];
   /** Set when the job has ended. */
   result?: ToolResult;
 }

@@ -13,10 +13,14 @@ export interface QueuedJob {
   /** Grows with each submission: the order of lists, and of jobs with the same priority. 0: the store sets it. */
   seq: number;
   priority: number;
+  /** A `delayed` job is not taken before this time. */
   runAt: number;
+  /** How often it was started, without starts that do not count. */
   attempt: number;
   attempts: number;
+  /** 1, plus one for each retry after its end. */
   round: number;
+  /** The worker that runs it or ran it last. */
   worker?: string;
   startedAt?: number;
   progress?: Update["progress"];
@@ -65,26 +69,31 @@ export interface GrantChoice {
 
 /** What a person is shown, and what the answer is bound to. */
 export interface Question {
+  /** The version of the tool that was shown. */
   toolVersion: string;
   /** The arguments as they are shown: plain data. */
   input: unknown;
+  /** Why it asks, in one sentence. */
   reason: string;
+  /** What decided that it asks. */
   verdict: Verdict;
-  /** Cut if it is too long. */
+  /** What the tool shows of its effect, such as a diff. Cut if it is too long. */
   preview?: Preview;
-  /** What of the call is not shown. An approval then needs `confirmUnshown`. */
+  /** One sentence: what of the call is not shown. If there is one, an approval needs `confirmUnshown`. */
   unseen?: string;
-  /** The subject and the risk. Omitted in questions of earlier versions. */
+  /** What the call is about, and its risk. Omitted in questions of earlier versions. */
   summary?: CallSummary;
+  /** Rules that "session" and "always" would save; empty if only "once" is offered. */
   suggestedRules: readonly string[];
-  /** What can be granted besides this call. Omitted in questions of earlier versions. */
+  /** What can be granted besides this call, each in one sentence. Omitted in questions of earlier versions. */
   grants?: readonly GrantChoice[];
-  /** Of a tool that asks questions: what the person answers. Omitted if the call needs a permission. */
+  /** Questions of `ask_user` that the person answers. Omitted if the call needs a permission. */
   questions?: readonly UserQuestion[];
+  /** What the answer is bound to. If it changes, the approval is asked again. */
   binding: ApprovalBinding;
   /** Hash of the binding. */
   hash: string;
-  /** The call, to run it after the answer. */
+  /** How the call was made, to run it after the answer. */
   made: CallData;
   /** The question that this one replaces, and what changed since. */
   replaces?: { id: string; changes: readonly string[] };

@@ -5,20 +5,15 @@
 import type { Contract } from "../contracts/contract.ts";
 import type { ApiClient } from "../contracts/index.ts";
 import { UsageError } from "./arguments.ts";
-import type { ConnectOptions, EmbedOptions, Resource } from "./command.ts";
+import type { ConnectOptions, Invocation, Resource } from "./command.ts";
+import type { InProcessTarget } from "./in-process.ts";
 import type { Output } from "./output.ts";
 import type { ServerAddress } from "./running-server.ts";
 import type { Terminal } from "./terminal.ts";
 
-export interface ConnectionTarget {
-  folder: string;
-  /** Of `--url` or HAFT_URL. */
-  url: string | undefined;
+export interface ConnectionTarget extends InProcessTarget, Pick<Invocation, "url"> {
   /** False with `--no-server`. */
   usesRunningServer: boolean;
-  terminal: Terminal;
-  output: Output;
-  embedded: EmbedOptions;
   uses: readonly Resource[];
 }
 

@@ -8,17 +8,12 @@ import { CloseStack, MAX_CLOSE_STEP_MS } from "../core/close-stack.ts";
 import type { AuditFact } from "../gate/audit-log.ts";
 import type { CapabilityName, HaftHost } from "../host.ts";
 import type { Store } from "../store/store.ts";
-import type { ConnectOptions, EmbedOptions } from "./command.ts";
+import type { ConnectOptions, Invocation } from "./command.ts";
 import { usesMcp } from "./uses-mcp.ts";
-import { type Output, safe } from "./output.ts";
-import { type Terminal, userName } from "./terminal.ts";
+import { safe } from "./output.ts";
+import { userName } from "./terminal.ts";
 
-export interface InProcessTarget {
-  folder: string;
-  terminal: Terminal;
-  output: Output;
-  embedded: EmbedOptions;
-}
+export type InProcessTarget = Pick<Invocation, "folder" | "terminal" | "output" | "embedded">;
 
 /**
  * Answers requests in this process, and opens only what they need: the configuration, the store, or a host with the

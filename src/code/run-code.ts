@@ -1,5 +1,5 @@
 import { distance } from "fastest-levenshtein";
-import { type Call, type CallData, type Caller, toCallData } from "../core/call.ts";
+import { type Caller, toCallData } from "../core/call.ts";
 import { ToolCategory } from "../core/category.ts";
 import { firstLine, text } from "../core/content.ts";
 import { createTool } from "../core/create-tool.ts";
@@ -9,7 +9,8 @@ import type { PendingResult, ToolOutput } from "../core/result.ts";
 import type { AnyTool, ToolContext } from "../core/tool.ts";
 import { isObject, type JsonSchema } from "../schema/json-schema.ts";
 import { describeOutput, field } from "../schema/describe-output.ts";
-import type { CodeHost } from "./run-program.ts";
+import type { ProgramToRun } from "./code-runner.ts";
+import type { CodeHost, ProgramError } from "./run-program.ts";
 
 export interface RunCodeDependencies {
   runner: CodeRunner;
@@ -189,15 +190,7 @@ function count(calls: number): string {
 /** Runs programs whose only effect is to call tools. */
 interface CodeRunner {
   /** If the same call is made again, a program that waits is resumed. */
-  run(program: CodeToRun, host: CodeHost): Promise<CodeEnd>;
-}
-
-export interface CodeToRun {
-  call: CallData;
-  source: string;
-  language?: "javascript" | "typescript";
-  /** The call in the gate. */
-  runs: Call;
+  run(program: ProgramToRun, host: CodeHost): Promise<CodeEnd>;
 }
 
 interface CodeEndBase {
@@ -287,13 +280,6 @@ function unique(types: readonly string[]): string[] {
 function shorten(text: unknown): string {
   const line = String(text).replaceAll("*/", "* /").replace(/\s+/g, " ");
   return line.length > 100 ? `${line.slice(0, 99)}…` : line;
-}
-
-interface ProgramError {
-  name: string;
-  message: string;
-  line?: number;
-  column?: number;
 }
 
 const GLOBALS = ["tools", "api", "console"];

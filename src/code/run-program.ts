@@ -268,7 +268,7 @@ function toJson(value: unknown): string {
 }
 
 /** The failure of a program, with its position in the source. */
-interface ProgramError {
+export interface ProgramError {
   name: string;
   message: string;
   line?: number;

@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { basename, dirname, resolve } from "node:path";
 import { didYouMean, nearestNames } from "../core/nearest-name.ts";
 import { parseHostPattern } from "../io/net/url-check.ts";
+import type { ProgramAccess } from "../io/sandbox/program-sandbox.ts";
 import { isObject } from "../schema/json-schema.ts";
 import { type ConfigFormat, formatOf, parseConfigText, type ParsedText, readConfigText } from "./config-text.ts";
 import { ConfigError, type ConfigPath, type ConfigProblem, showPath } from "./problems.ts";
@@ -434,16 +435,12 @@ interface AnyServer {
   missing: readonly string[];
 }
 
-export interface StdioServer extends AnyServer {
+export interface StdioServer extends AnyServer, ProgramAccess {
   transport: "stdio";
   command: string;
   args: readonly string[];
   env: Readonly<Record<string, string>>;
   cwd?: string;
-  network?: "all" | "none" | readonly string[];
-  read?: readonly string[];
-  write?: readonly string[];
-  sandbox?: boolean;
 }
 
 export interface RemoteServer extends AnyServer {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { errorCode, toolError } from "../core/error.ts";
 import { canonicalJson } from "../core/json.ts";
 import { withFileLock } from "../io/files/file-lock.ts";
+import type { ProgramAccess } from "../io/sandbox/program-sandbox.ts";
 import { isObject } from "../schema/json-schema.ts";
 import { FOREIGN_PLACES, programOf, readForeignFile } from "./foreign/foreign-files.ts";
 import { limitOf, type ServerLimits } from "./foreign/server-limits.ts";
@@ -12,7 +13,7 @@ import { showProblem } from "./problems.ts";
 import type { Environment } from "./variables.ts";
 
 /** A server in `.mcp.json`. */
-export interface McpJsonServer {
+export interface McpJsonServer extends ProgramAccess {
   type?: string;
   command?: string;
   args?: readonly string[];
@@ -22,10 +23,6 @@ export interface McpJsonServer {
   headersHelper?: string;
   oauth?: unknown;
   cwd?: string;
-  network?: "all" | "none" | readonly string[];
-  read?: readonly string[];
-  write?: readonly string[];
-  sandbox?: boolean;
   disabled?: true;
   includeTools?: readonly string[];
   excludeTools?: readonly string[];

@@ -117,23 +117,16 @@ export interface AuditPage {
   unsearched?: number;
 }
 
-export interface CallFilter {
-  tool?: string;
+/** `parentId`: only calls that this call made. `text`: words of any entry of the call. */
+export interface CallFilter extends Pick<
+  AuditQuery,
+  "tool" | "session" | "user" | "agent" | "parentId" | "text" | "since" | "until"
+> {
   /** Only with one of these. Calls that were denied, or whose outcome is unknown, have not `failed`. */
   status?: readonly ("waiting" | "running" | "completed" | "failed" | "denied" | "unknown" | "pending")[];
-  session?: string;
-  user?: string;
-  agent?: string;
   /** Only with one of these. */
   kind?: readonly ("readonly" | "write" | "execute")[];
   risk?: readonly RiskLevel[];
-  /** Only calls that this call made. */
-  parentId?: string;
-  /** Words of any entry of the call, as in `AuditQuery`. */
-  text?: string;
-  /** Unix milliseconds, both included. */
-  since?: number;
-  until?: number;
 }
 
 /** Counts of calls by what they are filtered by, highest first. */

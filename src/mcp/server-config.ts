@@ -1,7 +1,9 @@
+import type { ProgramAccess } from "../io/sandbox/program-sandbox.ts";
+
 /** The configuration of one MCP server, from any configuration file. */
 export type McpServerConfig = McpServerSettings & (McpStdioServer | McpRemoteServer);
 
-interface McpStdioServer {
+interface McpStdioServer extends ProgramAccess {
   transport: "stdio";
   command: string;
   args?: readonly string[];
@@ -9,14 +11,6 @@ interface McpStdioServer {
   env?: Readonly<Record<string, string>>;
   /** Default: the workspace. */
   cwd?: string;
-  /** `all`, `none`, or the only hosts that it may reach. Default: `all`. */
-  network?: "all" | "none" | readonly string[];
-  /** Further files and folders that it may read. Relative to the workspace; `~` is the home folder. */
-  read?: readonly string[];
-  /** Files and folders that it may write. */
-  write?: readonly string[];
-  /** False: it runs unconfined, with all rights of the user. Default: true. */
-  sandbox?: boolean;
 }
 
 interface McpRemoteServer {

@@ -1,28 +1,20 @@
 import type { AnyTool } from "../core/tool.ts";
 import { isToolAllowed, type ToolPolicy } from "../gate/permit/tool-policy.ts";
 import { expandToolGroups } from "../gate/permit/tool-groups.ts";
-import type { McpPromptSource, McpResourceSource } from "../mcp/server/server-options.ts";
+import type { McpPromptSource, McpServerOptions } from "../mcp/server/server-options.ts";
 import type { SkillLibrary } from "../models/agent/skills.ts";
 import type { McpEndpoint } from "../mcp/server/streamable-http.ts";
 import { describeApproval } from "../gate/permit/describe-approval.ts";
 import type { Haft } from "../runtime.ts";
 import type { ProtocolEndpoint } from "./http-server.ts";
 
-export interface McpEndpointSettings {
+export interface McpEndpointSettings extends Pick<
+  McpServerOptions,
+  "approvalAddress" | "resources" | "prompts" | "shows" | "defers" | "ready" | "onError"
+> {
   version: string;
-  /** Where a person answers approvals that the client cannot show. */
-  approvalAddress?(id: string): string | undefined;
-  resources?: readonly McpResourceSource[];
-  prompts?: McpPromptSource;
-  /** Which tools clients get. Default: all. */
-  shows?(tool: AnyTool): boolean;
-  /** Lists a part of the tools if there are too many; clients find the others with tool_search. */
-  defers?: boolean;
-  /** Resolves once the tools behind it are there. The first lists wait for it, for at most five seconds. */
-  ready?(): Promise<void>;
   /** Signs the state that clients hold. A stored key makes it valid after a restart and in other processes. */
   stateKey?(): Promise<Uint8Array>;
-  onError?(error: Error): void;
 }
 
 /** Files, search and commands: what a coding client needs of a workspace. And what connects its model with the user. */

@@ -1,9 +1,9 @@
 /** The tables of earlier versions for approvals and call ids, and how their content becomes rows of `calls`. */
-import type { CallOutcome, CallState, Question, StoredCall } from "../calls/stored-call.ts";
-import { type Caller, type EarlierCallData, readCallData, type Verdict } from "../core/call.ts";
+import type { Approval } from "../calls/approval.ts";
+import type { CallOutcome, CallState, StoredCall } from "../calls/stored-call.ts";
+import { type EarlierCallData, readCallData } from "../core/call.ts";
 import { toolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
-import type { Preview } from "../core/tool.ts";
 import { calls, toRow } from "./calls.ts";
 import type { SqlDatabase, SqlTransaction } from "./database.ts";
 import type { Migrations, MigrationStep } from "./migrations.ts";
@@ -11,29 +11,7 @@ import { findLiveOwners } from "./process-owners.ts";
 import { integer, json, optional, type RowOf, table, text } from "./table.ts";
 
 /** An approval as an earlier version stored it. */
-interface EarlierApproval {
-  id: string;
-  callId: string;
-  toolName: string;
-  toolVersion: string;
-  input: unknown;
-  caller: Caller;
-  reason: string;
-  verdict: Verdict;
-  preview?: Preview;
-  suggestedRules: readonly string[];
-  binding: Question["binding"];
-  hash: string;
-  made: EarlierCallData;
-  askedAt: number;
-  expiresAt: number;
-  answeredBy?: string;
-  answeredVia?: string;
-  answeredAt?: number;
-  note?: string;
-  scope?: "once" | "session" | "always";
-  rules?: readonly string[];
-}
+type EarlierApproval = Omit<Approval, "made" | "state" | "call"> & { made: EarlierCallData };
 
 type EarlierState = "pending" | "approved" | "denied" | "expired" | "void" | "used";
 

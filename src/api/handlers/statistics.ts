@@ -117,18 +117,12 @@ function weight({ isShown, definitionTokens, resultTokens }: TokenReport["tools"
 }
 
 /** Equal calls: `durations` has how many of them took how long. */
-interface AnsweredCalls {
-  at: number;
+interface AnsweredCalls extends Pick<AuditCounts, "at" | "count" | "durationMs" | "waitedMs" | "durations" | "bytes"> {
   tool: string;
   /** Empty if the counters do not tell it. */
   caller: string;
-  count: number;
-  durationMs: number;
-  waitedMs: number;
-  durations: readonly (readonly [ms: number, count: number])[];
   failed: boolean;
   denied: boolean;
-  bytes: number;
 }
 
 /**

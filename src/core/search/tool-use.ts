@@ -13,13 +13,8 @@ export interface ToolUse {
 }
 
 /** A successful call, or several of them. */
-export interface ToolUseChange {
+export interface ToolUseChange extends ToolUse {
   readonly user: string;
-  readonly tool: string;
-  readonly uses: number;
-  readonly lastUsedAt: number;
-  /** The newest last. */
-  readonly questions: readonly string[];
 }
 
 /** The use of tools in one workspace, by user. The user of a call without one is "". */

@@ -5,16 +5,11 @@ import { toolError, type ToolError } from "../../core/error.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 
 /** A journalled change. The store has the contents by their hashes. */
-export interface RecordedChange {
+export interface RecordedChange extends Omit<ChangeMaker, "group"> {
   id: string;
   /** Increases with every change in the workspace, across processes. */
   order: number;
   at: number;
-  callId?: string;
-  session?: string;
-  user?: string;
-  agent?: string;
-  tool?: string;
   kind: FileChange["kind"];
   path: string;
   to?: string;
@@ -28,14 +23,8 @@ export interface RecordedChange {
 /** Who made a call. Callers choose their call ids, and two may choose the same. */
 export type CallOwner = Pick<RecordedChange, "session" | "user" | "agent">;
 
-export interface ChangeFilter {
-  session?: string;
-  user?: string;
-  agent?: string;
-  /** This call and its nested calls. */
-  callId?: string;
-  /** Changes of this `ChangeGroup`. */
-  group?: string;
+/** `callId`: this call and its nested calls. `group`: changes of this `ChangeGroup`. */
+export interface ChangeFilter extends Omit<ChangeMaker, "tool"> {
   /** Real path of a changed entry or of a folder that contains it. */
   path?: string;
   /** Unix milliseconds. */

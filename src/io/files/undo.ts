@@ -225,16 +225,11 @@ function alreadyUndone(callId: string, undoId: string): ToolError {
   });
 }
 
-export interface UndoEvent {
+export interface UndoEvent extends Pick<UndoRun, "callIds" | "session" | "by" | "forced" | "at"> {
   phase: "begun" | "ended";
   undoId: string;
-  callIds: readonly string[];
-  session?: string;
-  by?: string;
-  forced: boolean;
   /** Real paths. */
   paths: readonly string[];
-  at: number;
   state?: Exclude<UndoRun["state"], "running">;
 }
 

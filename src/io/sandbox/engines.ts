@@ -16,7 +16,7 @@ import { release } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { errorCode } from "../../core/error.ts";
-import { buildVersionTable, type Machine } from "./build-table.ts";
+import { buildVersionTable, type Machine, type NamespaceRules } from "./build-table.ts";
 import type { Architecture } from "./system-calls.ts";
 
 /**
@@ -205,18 +205,14 @@ const TABLE_INSIDE = "/tmp/.haft-table";
 /** The same for the launcher, which may be below /tmp itself. */
 const LAUNCHER_INSIDE = "/tmp/.haft-launch";
 
-export interface BubblewrapRules {
+export interface BubblewrapRules extends Pick<
+  NamespaceRules,
+  "pinned" | "readOnly" | "hiddenFiles" | "hiddenFolders" | "placeholder" | "ownNetwork"
+> {
   program: string;
   /** Only needed below the folders for temporary files, which are empty in the sandbox. */
   read?: readonly string[];
   write: readonly string[];
-  pinned: readonly string[];
-  readOnly: readonly string[];
-  hiddenFiles: readonly string[];
-  hiddenFolders: readonly string[];
-  /** An empty file that is shown for hidden files. */
-  placeholder?: string;
-  ownNetwork: boolean;
   terminal: boolean;
   cwd: string;
   /** The table for the launcher, and the launcher. */

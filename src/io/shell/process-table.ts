@@ -53,15 +53,9 @@ export interface PollResult extends ProcessInfo {
   missedBytes: number;
 }
 
-interface Entry {
-  id: string;
+interface Entry extends Pick<ProcessInfo, "id" | "label" | "cwd" | "detached" | "startedAt" | "endedAt"> {
   owner: string;
-  label: string;
-  cwd: string;
-  detached: boolean;
   process: RunningProcess;
-  startedAt: number;
-  endedAt?: number;
   usedAt: number;
   cursor: number;
 }

@@ -1,24 +1,18 @@
-import type { Clock, Timer } from "../../core/clock.ts";
+import { type Clock, type Timer, untilAborted } from "../../core/clock.ts";
 import { errorMessage, toolError, ToolError } from "../../core/error.ts";
-import type { ToolRegistry } from "../../core/registry.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import type { McpServerConfig } from "../server-config.ts";
 import { isSignInNeeded, reasonOf, unavailable } from "./connection-failures.ts";
-import { abortable, type MCPCallOptions, type MCPCallResult, MCPClient, type MCPClientOptions } from "./mcp-client.ts";
+import { type MCPCallOptions, type MCPCallResult, MCPClient, type MCPClientOptions } from "./mcp-client.ts";
 import type { McpServerState, McpServerStatus } from "./mcp-hub.ts";
 import type { ToolCaller } from "./mcp-tool.ts";
 import type { AnswerElicitation } from "./server-requests.ts";
 import { type ProtocolEntry, ProtocolLog } from "./protocol-log.ts";
-import { type LockedDefinition, ServerTools } from "./server-tools.ts";
+import { ServerTools, type ServerToolsOptions } from "./server-tools.ts";
 import { launchHash, launchText, shownDifference, shownLaunch, shownLaunchHash, shownText } from "./tool-definition.ts";
-import { ENTRY_PIN, LAUNCH_PIN, type PinStore } from "./tool-pinning.ts";
+import { ENTRY_PIN, LAUNCH_PIN } from "./tool-pinning.ts";
 
-interface ServerLinkOptions {
-  config: McpServerConfig;
-  registry: Pick<ToolRegistry, "register" | "unregister" | "get">;
-  pins: PinStore;
-  locked?: LockedDefinition;
-  clock: Clock;
+interface ServerLinkOptions extends Omit<ServerToolsOptions, "caller"> {
   client: Omit<MCPClientOptions, "events" | "clock">;
   onChange(status: McpServerStatus): void;
   onResourceUpdated?(server: string, uri: string): void;
@@ -150,7 +144,7 @@ export class ServerLink implements ToolCaller {
 
   /** The client of the connected server. Rejects with an error for the caller if it is not connected. */
   async ready(signal?: AbortSignal): Promise<MCPClient> {
-    if (this.#state === "connecting" && this.#attempt) await abortable(this.#attempt, signal);
+    if (this.#state === "connecting" && this.#attempt) await untilAborted(this.#attempt, signal);
     if (this.#isInState("ready")) return this.#client;
     if (this.#isInState("needs_sign_in")) throw signInNeeded(this.serverName);
     const seconds = this.#retry && Math.ceil((this.#retry.at - this.#clock.now()) / 1000);

@@ -17,7 +17,7 @@ import { definitionHash, definitionText, shownDifference, shownText } from "./to
 import { titleOf, type ToolCaller, wrapMCPTool } from "./mcp-tool.ts";
 import { readAnnotations } from "./tool-annotations.ts";
 
-interface ServerToolsOptions {
+export interface ServerToolsOptions {
   config: McpServerConfig;
   caller: ToolCaller;
   registry: Pick<ToolRegistry, "register" | "unregister" | "get">;

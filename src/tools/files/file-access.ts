@@ -9,7 +9,7 @@ import type { Files } from "../../io/files/files.ts";
 import type { LineIndexes } from "../../io/files/line-index.ts";
 import type { SpillFolder } from "../../io/files/spill-folder.ts";
 import { decodeText, encodeString, isBinary, type TextEncoding } from "../../io/files/text-encoding.ts";
-import { type Replacement, unifiedDiff, type UnifiedDiff } from "../../io/files/unified-diff.ts";
+import { unifiedDiff, type UnifiedDiff } from "../../io/files/unified-diff.ts";
 import { showName } from "../../io/shell/terminal-text.ts";
 import { nameHiddenDifference } from "./hidden-characters.ts";
 import type { Diagnostics } from "../../io/language/diagnostics.ts";
@@ -170,15 +170,8 @@ export function encodingNamed(name: string): TextEncoding {
   }
 }
 
-export interface DescribedChange {
+export interface DescribedChange extends Omit<UnifiedDiff, "text" | "truncated"> {
   diff: string;
-  /** What the diff leaves out. */
-  omitted?: string;
-  /** The whole diff, if it leaves out something. */
-  whole?: string;
-  replacements?: Replacement[];
-  added: number;
-  removed: number;
   /** For the model: the diff, cut if it is long. */
   shown: string;
 }

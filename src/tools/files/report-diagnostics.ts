@@ -1,15 +1,12 @@
 import type { ToolContext } from "../../core/tool.ts";
 import { oneLine } from "../../core/untrusted-text.ts";
 import type { ChangedFile, Diagnostics } from "../../io/language/diagnostics.ts";
+import type { FileProblem } from "../../io/language/language-server.ts";
 import { field } from "../../schema/describe-output.ts";
 
 /** An error that a language server found in a changed file. */
-export interface ReportedProblem {
+export interface ReportedProblem extends FileProblem {
   path: string;
-  line: number;
-  column: number;
-  code: string;
-  message: string;
   /** The file did not have it before the change. */
   isNew: boolean;
 }

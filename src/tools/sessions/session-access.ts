@@ -74,19 +74,9 @@ export interface SpawnView {
 }
 
 /** A session as shown to a model: without its caller and its rights. */
-export interface DescribedSession {
-  key: string;
-  label?: string;
-  agent?: string;
-  parent?: string;
+export interface DescribedSession extends Omit<SessionView, "caller" | "pending" | "usage"> {
   depth: number;
-  state: SessionView["state"];
-  turns: number;
   waitsFor?: string[];
-  lastText?: string;
-  error?: string;
-  createdAt: number;
-  updatedAt: number;
 }
 
 export const SESSION_FIELDS = field.object<DescribedSession>({
