@@ -1,3 +1,4 @@
+import { pause } from "../core/clock.ts";
 import { abortableBody } from "../io/net/post-json.ts";
 import { checkKeys, keysOf } from "../core/options.ts";
 import type { Contract } from "../contracts/contract.ts";
@@ -115,7 +116,7 @@ class Connection {
       }
       if (signal?.aborted) return;
       onReconnect?.(failure);
-      await sleep(waitMs, signal);
+      await pause(waitMs, signal);
       if (signal?.aborted) return;
       waitMs = Math.min(waitMs * 2, MAX_WAIT_MS);
     }
@@ -168,18 +169,5 @@ async function readError(response: Response): Promise<ApiError> {
   }
   return new ApiError("internal", `The server answered with ${status}`, "Check that a Haft server listens there.", {
     status,
-  });
-}
-
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal?.addEventListener("abort", done);
-    if (signal?.aborted) done();
   });
 }

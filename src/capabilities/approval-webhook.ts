@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../core/clock.ts";
+import { type Clock, pause } from "../core/clock.ts";
 import { errorMessage } from "../core/error.ts";
 import type { Haft } from "../runtime.ts";
 import { hideSecrets } from "../core/secrets/mask-secrets.ts";
@@ -69,9 +69,9 @@ export class ApprovalWebhook {
         const problem = await this.#post(url, headers, body);
         if (this.#retries.signal.aborted) return;
         if (problem === undefined) this.#isFailing = false;
-        const pause = RETRY_MS[attempt];
-        if (problem === undefined || problem === UNUSABLE || pause === undefined) return this.#report(problem);
-        await this.#pause(pause);
+        const pauseMs = RETRY_MS[attempt];
+        if (problem === undefined || problem === UNUSABLE || pauseMs === undefined) return this.#report(problem);
+        await pause(pauseMs, this.#retries.signal, this.#options.clock);
       }
     } catch (error) {
       this.#report(errorMessage(error));
@@ -114,17 +114,6 @@ export class ApprovalWebhook {
       if (error instanceof TypeError && cause === undefined) return UNUSABLE;
       return cause instanceof Error ? `${errorMessage(error)} (${cause.message})` : errorMessage(error);
     }
-  }
-
-  async #pause(ms: number): Promise<void> {
-    let timer: Timer | undefined;
-    const { signal } = this.#retries;
-    if (signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      timer = this.#options.clock.after(ms, resolve);
-      signal.addEventListener("abort", () => resolve(), { once: true });
-    });
-    timer?.cancel();
   }
 
   /** Once until it works again. */

@@ -3,11 +3,11 @@ import type { ApiClient } from "../contracts/index.ts";
 import type { QuestionAnswerRequest, QuestionInfo } from "../contracts/questions.ts";
 import { isObject } from "../schema/json-schema.ts";
 import { isApiError } from "./exit-codes.ts";
-import { showDuration, showTime } from "../core/clock.ts";
+import { pause, showDuration, showTime } from "../core/clock.ts";
 import { showColumns } from "./layout.ts";
 import { type Output, safe, safeLine } from "./output.ts";
 import { editLine, TerminalKeys } from "./prompts.ts";
-import { pause, type Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 type QuestionsClient = Pick<ApiClient, "questions">;
 

@@ -1,9 +1,9 @@
+import { pause } from "../core/clock.ts";
 import type { ApiClient } from "../contracts/index.ts";
 import type { McpServerInfo } from "../contracts/mcp.ts";
 import type { Invocation } from "./command.ts";
 import { isApiError } from "./exit-codes.ts";
 import { type Output, safeLine } from "./output.ts";
-import { pause } from "./terminal.ts";
 
 type McpClient = Pick<ApiClient, "mcp">;
 

@@ -118,20 +118,6 @@ export function userName(): string {
   }
 }
 
-/** Resolves after the time, or when the signal aborts. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done, { once: true });
-  });
-}
-
 /** Whether a browser window would open on the screen of the person who started this. */
 export function hasDesktop(
   { stdout, env }: Pick<Terminal, "stdout" | "env">,

@@ -1,4 +1,5 @@
 /** `haft approvals watch` at a terminal: one open question at a time, the others by keys. */
+import { pause } from "../core/clock.ts";
 import type { ApprovalAnswerRequest, ApprovalInfo } from "../contracts/approvals.ts";
 import type { ApiClient } from "../contracts/index.ts";
 import type { QuestionInfo } from "../contracts/questions.ts";
@@ -24,7 +25,7 @@ import {
   waitForResult,
   WHY_NOT,
 } from "./terminal-approver.ts";
-import { columnsOf, pause, type Terminal } from "./terminal.ts";
+import { columnsOf, type Terminal } from "./terminal.ts";
 
 type WatchClient = Pick<ApiClient, "approvals" | "questions" | "undo" | "policy">;
 type Item = { type: "approval"; id: string; info: ApprovalInfo } | { type: "question"; id: string; info: QuestionInfo };

@@ -75,6 +75,40 @@ function afterLong(ms: number, fire: () => void): Timer {
   return { cancel: () => timer.cancel(), setRef: (value) => timer.setRef((isRef = value)) };
 }
 
+/** Resolves after the time, or when the signal aborts. */
+export function pause(ms: number, signal: AbortSignal | undefined, clock: Clock = systemClock): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const done = (): void => {
+      timer.cancel();
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = clock.after(ms, done);
+    signal?.addEventListener("abort", done, { once: true });
+  });
+}
+
+/**
+ * The work, until the signal aborts: then it rejects with the reason, and the work continues in the background. A value that
+ * comes too late is passed to `onTooLate`, to be closed.
+ */
+export function untilAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal | undefined,
+  onTooLate: (value: T) => void = () => undefined,
+): Promise<T> {
+  if (!signal) return work;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    work
+      .then((value) => (signal.aborted ? onTooLate(value) : resolve(value)), reject)
+      .finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
 /** Eight buckets per power of two microseconds: percentiles are accurate to 10 %, in 2 KB per tool. */
 const SUB_BITS = 3;
 export const BUCKETS = 32 << SUB_BITS;

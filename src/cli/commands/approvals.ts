@@ -1,3 +1,4 @@
+import { pause } from "../../core/clock.ts";
 import type { ApprovalAnswered, ApprovalAnswerRequest, ApprovalInfo } from "../../contracts/approvals.ts";
 import type { ApiClient } from "../../contracts/index.ts";
 import type { UserAnswer, UserQuestion } from "../../core/questions/user-question.ts";
@@ -15,7 +16,7 @@ import { safe, safeLine } from "../output.ts";
 import { showApprovalInfo, showApprovalTable, readRuleEffects } from "../show-approval.ts";
 import { TerminalKeys } from "../prompts.ts";
 import { isAgentCall, MAX_WAIT_MS, toAnswers, waitForResult } from "../terminal-approver.ts";
-import { columnsOf, isInteractive, pause } from "../terminal.ts";
+import { columnsOf, isInteractive } from "../terminal.ts";
 import { watchAtTerminal } from "../watch-approvals.ts";
 
 const CHECK_INTERVAL_MS = 1000;

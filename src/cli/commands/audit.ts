@@ -4,10 +4,9 @@ import { countOf } from "../../core/results/count-of.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { defineCommand, type OptionSpecs, type OptionValues } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
-import { showDuration, showTime } from "../../core/clock.ts";
+import { pause, showDuration, showTime } from "../../core/clock.ts";
 import { showColumns } from "../layout.ts";
 import { type Output, safeLine, showJson, type Style } from "../output.ts";
-import { pause } from "../terminal.ts";
 
 const TAIL_INTERVAL_MS = 500;
 const TAIL_PAGE = 200;

@@ -7,10 +7,9 @@ import { UsageError } from "../arguments.ts";
 import { readCallInput } from "../call-input.ts";
 import { callPolicy, defineCommand, MODE_OPTION } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
-import { showDuration, showTime } from "../../core/clock.ts";
+import { pause as wait, showDuration, showTime } from "../../core/clock.ts";
 import { showColumns } from "../layout.ts";
 import { type Output, safeLine, type Style } from "../output.ts";
-import { pause as wait } from "../terminal.ts";
 
 const CHECK_INTERVAL_MS = 200;
 

@@ -1,3 +1,4 @@
+import { untilAborted } from "../../core/clock.ts";
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { toolError } from "../../core/error.ts";
@@ -159,7 +160,8 @@ const systemResolver: Resolver = async (hostname) => {
 async function resolveHost(hostname: string, resolver: Resolver, signal?: AbortSignal): Promise<readonly string[]> {
   const literal = hostname.replace(/^\[(.*)\]$/, "$1");
   if (isIP(literal)) return [literal];
-  const addresses = await abortable(resolver(hostname), signal).catch((cause: unknown) => {
+  // The system's lookup cannot be cancelled: on abort it keeps running and its result is ignored.
+  const addresses = await untilAborted(resolver(hostname), signal).catch((cause: unknown) => {
     if (signal?.aborted) throw signal.reason;
     throw unresolved(hostname, cause);
   });
@@ -175,16 +177,5 @@ function unresolved(hostname: string, cause?: unknown) {
     next: "Check the spelling of the host, or try again later.",
     data: { reason: UNRESOLVED },
     cause,
-  });
-}
-
-/** The system's lookup cannot be cancelled: on abort it keeps running and its result is ignored. */
-function abortable<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
-  if (!signal) return work;
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason);
-    if (signal.aborted) return stop();
-    signal.addEventListener("abort", stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
   });
 }

@@ -15,7 +15,7 @@ import type {
   Tool as SdkTool,
   Transport,
 } from "@modelcontextprotocol/client";
-import { type Clock, systemClock } from "../../core/clock.ts";
+import { type Clock, systemClock, untilAborted } from "../../core/clock.ts";
 import { toolError } from "../../core/error.ts";
 import { traceHeaders } from "../../core/telemetry/open-telemetry.ts";
 import type { ProgramSandbox } from "../../io/sandbox/program-sandbox.ts";
@@ -155,7 +155,7 @@ export class MCPClient {
     try {
       const all = this.#connectionOptions(connecting.signal, startMs, options.isLegacy ?? false);
       const opening = given ? connectGiven(this.serverName, given, all) : openConnection(config, all);
-      this.#connection = await abortable(opening, connecting.signal, ({ client }) => void client.close());
+      this.#connection = await untilAborted(opening, connecting.signal, ({ client }) => void client.close());
       const { client } = this.#connection;
       maintainSubscription(client, {
         clock: this.#clock,
@@ -428,23 +428,6 @@ function tooSlow(config: McpServerConfig, ms: number): Error {
     next: isLimited
       ? `Its network is limited, but npx and uvx need network access to install packages. ${advice}`
       : advice,
-  });
-}
-
-/** Waits for the work until the signal aborts. A value that comes too late is passed to `onTooLate`, to be closed. */
-export function abortable<T>(
-  work: Promise<T>,
-  signal: AbortSignal | undefined,
-  onTooLate: (value: T) => void = () => undefined,
-): Promise<T> {
-  if (!signal) return work;
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener("abort", abort, { once: true });
-    work
-      .then((value) => (signal.aborted ? onTooLate(value) : resolve(value)), reject)
-      .finally(() => signal.removeEventListener("abort", abort));
   });
 }
 

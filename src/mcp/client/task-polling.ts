@@ -1,6 +1,6 @@
 import type { Client, InputRequests, StandardSchemaV1, Transport } from "@modelcontextprotocol/client";
 import { errorMessage } from "../../core/error.ts";
-import type { Clock } from "../../core/clock.ts";
+import { type Clock, pause } from "../../core/clock.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { type DetailedTask, type Task, TASKS } from "../task-protocol.ts";
 import type { Intercept, Message } from "./connection.ts";
@@ -143,17 +143,10 @@ class TaskFollower {
     return this.#client.request({ method, params }, anyTask, { signal, timeout: REQUEST_TIMEOUT_MS });
   }
 
-  #pause(ms = DEFAULT_POLL_MS, signal: AbortSignal): Promise<void> {
+  async #pause(ms = DEFAULT_POLL_MS, signal: AbortSignal): Promise<void> {
     const requested = Number.isFinite(ms) ? ms : DEFAULT_POLL_MS;
-    return new Promise((resolve, reject) => {
-      const stop = (): void => (timer.cancel(), reject(new Error("cancelled")));
-      const timer = this.#options.clock.after(Math.min(Math.max(requested, MIN_POLL_MS), MAX_POLL_MS), () => {
-        signal.removeEventListener("abort", stop);
-        resolve();
-      });
-      if (signal.aborted) stop();
-      else signal.addEventListener("abort", stop, { once: true });
-    });
+    await pause(Math.min(Math.max(requested, MIN_POLL_MS), MAX_POLL_MS), signal, this.#options.clock);
+    if (signal.aborted) throw new Error("cancelled");
   }
 }
 

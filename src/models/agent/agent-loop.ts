@@ -2,7 +2,7 @@ import { SPAN_CLIENT, SPAN_INTERNAL } from "../../core/telemetry/open-telemetry.
 import { traceOperation } from "../../core/telemetry/operations.ts";
 import { type Caller, type CallOptions, type CallPolicy, nextCallId } from "../../core/call.ts";
 import { checkKeys, keysOf } from "../../core/options.ts";
-import type { Clock } from "../../core/clock.ts";
+import { type Clock, pause } from "../../core/clock.ts";
 import { firstLine, textOf } from "../../core/content.ts";
 import { callDefinitionOf } from "../../core/definition.ts";
 import { ERROR_CODES, type ErrorCode, failureOf, toFailure, ToolError, type ToolFailure } from "../../core/error.ts";
@@ -441,7 +441,7 @@ async function callModel(
     } catch (error) {
       const waitMs = WAITS_MS[tries];
       if (waitMs === undefined || hasOutput || request.signal.aborted || !isRetryable(error)) throw error;
-      await pause(Math.max(waitMs, Math.min(retryAfterMs(error), MAX_WAIT_MS)), clock, request.signal);
+      await pause(Math.max(waitMs, Math.min(retryAfterMs(error), MAX_WAIT_MS)), request.signal, clock);
       if (request.signal.aborted) throw error;
     }
   }
@@ -493,19 +493,6 @@ function retryAfterMs(error: unknown): number {
   const headers = isObject(error) ? error["responseHeaders"] : undefined;
   const seconds = isObject(headers) ? Number(headers["retry-after"]) : Number.NaN;
   return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : 0;
-}
-
-function pause(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      timer.cancel();
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = clock.after(ms, end);
-    signal.addEventListener("abort", end);
-    if (signal.aborted) end();
-  });
 }
 
 /**

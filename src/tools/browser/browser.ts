@@ -1,3 +1,4 @@
+import { untilAborted } from "../../core/clock.ts";
 import { z } from "zod";
 import { ToolCategory } from "../../core/category.ts";
 import { type Content, text } from "../../core/content.ts";
@@ -224,9 +225,9 @@ export function createBrowserTool({ program, profiles, files, downloadFolder }: 
       const doing = input.action === "act" ? `act ${input.kind}` : input.action;
       const failing = { doing, signal, refusedAt: (url: string) => program.refused.take(url) };
       try {
-        const { content, tab, facts } = await abortable(perform(input, context), signal);
+        const { content, tab, facts } = await untilAborted(perform(input, context), signal);
         const profile = await profiles.find(context.caller);
-        await abortable(profile?.settled(SAVE_MS) ?? Promise.resolve(), signal);
+        await untilAborted(profile?.settled(SAVE_MS) ?? Promise.resolve(), signal);
         if (input.snapshot && tab && !tab.page.isClosed()) content.push(text(await takeSnapshot(tab)));
         const notes = profile?.takeNotes() ?? [];
         if (notes.length > 0) content.push(text(notes.join("\n")));
@@ -264,16 +265,6 @@ async function navigateHistory({ page }: Tab, to: BrowserInput["to"]): Promise<v
   if (to === "reload") await page.reload(options);
   else if (to === "back") await page.goBack(options);
   else await page.goForward(options);
-}
-
-/** On abort the driver continues in the background, and its result is ignored. */
-function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  return new Promise<T>((resolve, reject) => {
-    const stop = (): void => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
 }
 
 const ACTIONS = [
