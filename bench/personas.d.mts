@@ -16,6 +16,9 @@ export const TOOLS: readonly {
   name: string;
   description: string;
   kind: "readonly" | "write" | "execute";
-  parameters: { name: string; type: "string" | "number"; description: string; required: boolean }[];
+  parameters: { name: string; type: "string" | "number" | "array"; description: string; required: boolean }[];
 }[];
-export function workOf(name: string, options?: { calls?: number; seed?: number }): PersonaCall[];
+export function workOf(
+  name: string,
+  options?: { calls?: number; seed?: number; personas?: Readonly<Record<string, unknown>> },
+): PersonaCall[];

@@ -260,8 +260,8 @@ const DAY = 86_400_000;
  * The calls of a person, in order. `answer` is what the person says if asked: no to every mistake and attack. Sessions in which
  * an attack happens have read text of others, and so have some in which nothing happens.
  */
-export function workOf(name, { calls = 5000, seed = 1 } = {}) {
-  const { work, mistakes, attacks } = PERSONAS[name];
+export function workOf(name, { calls = 5000, seed = 1, personas = PERSONAS } = {}) {
+  const { work, mistakes, attacks } = personas[name];
   const random = createRandom(seed * 7919 + name.length);
   const bag = work.flatMap(([weight, make]) => Array.from({ length: weight }, () => make));
   const list = [];

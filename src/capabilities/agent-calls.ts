@@ -35,6 +35,7 @@ import { describeChange, previewChanges } from "../tools/files/file-access.ts";
 import { commandLabels } from "../tools/shell/exec.ts";
 import type { Workspace } from "../workspace.ts";
 import { AgentChanges, type Looked } from "./agent-changes.ts";
+import { isObject } from "../schema/json-schema.ts";
 
 /** The version of a tool of ours as agents run it: `exec@agent`. */
 const VERSION = "agent";
@@ -312,13 +313,9 @@ export class AgentCalls {
   async toolsFor(agent: AgentName, call: AgentCall): Promise<{ tool: AnyTool; input: Record<string, unknown> }[]> {
     const { tool: found, input, hasUnknown } = this.#map(call, agent);
     const tool = typeof found === "string" ? this.#options.haft.tools.registry.get(found) : found;
-    const isValid =
-      tool !== undefined &&
-      (await validatedInput(tool, input).then(
-        () => true,
-        () => false,
-      ));
-    const known = tool && isValid ? [{ tool, input }] : [];
+    // Rules know our names of parameters.
+    const valid = tool && (await validatedInput(tool, input).catch(() => undefined));
+    const known = tool && isObject(valid) ? [{ tool, input: valid }] : [];
     if (known.length > 0 && !hasUnknown) return known;
     return [...known, { tool: this.#unread(call.name, tool?.name ?? ""), input: { ...call.input } }];
   }

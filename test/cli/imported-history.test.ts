@@ -100,6 +100,7 @@ async function openHistory() {
       claude("a", "Read", { file_path: `${ROOT}/package.json` }),
       claude("b", "Bash", { command: "npm test" }),
       claude("c", "Write", { file_path: `${ROOT}/docs/a.md`, content: "x" }),
+      claude("c2", "Edit", { file_path: `${ROOT}/src/a.ts`, old_string: "a", new_string: "b" }),
       claude("d", "Task", { prompt: "Look around" }),
       claude("e", "Bash", { command: "npm test", surprise: true }),
       "not json",
@@ -123,7 +124,7 @@ test(
       return { code, report: JSON.parse(stdout) };
     };
     const { report } = await run();
-    expect(report).toMatchObject({ files: 2, calls: 6, unreadable: 1, judged: 6, before: { deny: 0 } });
+    expect(report).toMatchObject({ files: 2, calls: 7, unreadable: 1, judged: 7, before: { deny: 0 } });
     expect(report.after).toEqual(report.before);
     expect(report.before.ask).toBeGreaterThanOrEqual(5);
     expect(await run("Bash(npm test)", "--fail-on", "newly-allowed")).toMatchObject({
@@ -132,11 +133,15 @@ test(
       report: { newly: { allow: 1 }, tools: [{ tool: "exec", before: "ask", after: "allow", count: 1 }] },
     });
     expect((await run("Edit(docs/**)")).report.newly).toEqual({ allow: 2, ask: 0, deny: 0 });
+    expect((await run("Edit(src/**)")).report).toMatchObject({
+      newly: { allow: 1 },
+      changed: [{ subject: { text: "src/a.ts" } }],
+    });
     expect((await run("Bash", "--as", "deny")).report.newly.deny).toBe(2);
     expect((await host.store.audit.head()).count).toBe(count);
     expect(await host.haft.approvals.list("pending")).toEqual([]);
     const text = await haft("policy", "backtest", "--history", "old");
-    expect(text.stdout).toContain("6 calls in 2 files. Nothing of them ran here.");
+    expect(text.stdout).toContain("7 calls in 2 files. Nothing of them ran here.");
     expect(text.stdout).toContain("1 line or call cannot be read.");
     writeFileSync(join(folder, "empty.jsonl"), "{}\n");
     for (const path of ["nothere", "empty.jsonl"])
@@ -158,8 +163,8 @@ test("imported calls rank proposals, and are no habit of a person", { timeout: 1
   for (const at of [1, 2, 3, 4, 5, 6, 7, 8]) await ask(`docs/page-${at}.md`, `s${at % 3}`);
   await host.store.audit.flush();
   expect(await list()).toMatchObject([
-    { rules: ["Edit(./docs/*.md)"], saved: 8, imported: 2 },
-    { rules: ["Edit(./notes/*.md)"], saved: 9, imported: 0 },
+    { rules: ["Write(./docs/*.md)"], saved: 8, imported: 2 },
+    { rules: ["Write(./notes/*.md)"], saved: 9, imported: 0 },
   ]);
 });
 

@@ -86,7 +86,7 @@ test("what people answered yes to in several sessions is proposed, accepted, and
     JSON.parse((await haft("policy", "suggest", "--json")).stdout).items;
   const [proposal, ...others] = await list();
   expect(others).toEqual([]);
-  expect(proposal).toMatchObject({ rules: ["Edit(./docs/*.md)"], saved: 9, sessions: 3, unanswered: 0 });
+  expect(proposal).toMatchObject({ rules: ["Write(./docs/*.md)"], saved: 9, sessions: 3, unanswered: 0 });
   const text = (await haft("policy", "suggest")).stdout;
   expect(text).toContain("saves 9 questions in 3 sessions");
   expect(text).toContain("docs/page-");
@@ -95,7 +95,7 @@ test("what people answered yes to in several sessions is proposed, accepted, and
   // What is accepted is learned from the same time as what was listed.
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
   expect((await haft("policy", "suggest", "--since", tomorrow, "--accept", id)).code).toBe(1);
-  expect((await haft("policy", "suggest", "--accept", id)).stdout).toContain("saved: Edit(./docs/*.md)");
+  expect((await haft("policy", "suggest", "--accept", id)).stdout).toContain("saved: Write(./docs/*.md)");
   const explain = async (path: string) =>
     (await haft("policy", "explain", "write", `path=${path}`, "content=x")).stdout;
   expect(await explain("docs/new.md")).toMatch(/^allow/);
@@ -103,8 +103,8 @@ test("what people answered yes to in several sessions is proposed, accepted, and
     expect(await explain(path)).toMatch(/^ask/);
   expect(await list()).toEqual([]);
   // Without the rule it is proposed again, until a person says never.
-  const rule = host.haft.policy.rules.rules().find((each) => each.text === "Edit(./docs/*.md)");
-  await host.haft.policy.remove("Edit(./docs/*.md)", "allow", rule?.origin ?? "");
+  const rule = host.haft.policy.rules.rules().find((each) => each.text === "Write(./docs/*.md)");
+  await host.haft.policy.remove("Write(./docs/*.md)", "allow", rule?.origin ?? "");
   expect((await list()).map((each) => each.id)).toEqual([id]);
   expect((await haft("policy", "suggest", "--never", id)).stdout).toContain("not proposed again");
   await host.store.audit.flush();

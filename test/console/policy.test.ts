@@ -109,12 +109,12 @@ describe.skipIf("missing" in found)("what the record says about the policy", { t
     const proposal = page.getByRole("region", { name: /You have said yes 6 times/ });
     expect(await proposal.count()).toBe(0);
     await page.getByText("docs/page-7.md").first().click();
-    await expectShown(proposal.getByText("Edit(./docs/*.md)"));
+    await expectShown(proposal.getByText("Write(./docs/*.md)"));
     await page.keyboard.press("p");
     await expectShown(page.getByText("The rules are saved. This call still waits for your answer."));
-    expect(rules()).toEqual(["Edit(./docs/*.md)"]);
+    expect(rules()).toEqual(["Write(./docs/*.md)"]);
     await go("/policy");
-    await expectShown(page.getByText("Edit(./docs/*.md)"));
+    await expectShown(page.getByText("Write(./docs/*.md)"));
     expect(await panel.count()).toBe(0);
   });
 });

@@ -22,13 +22,14 @@ const words = defineWords({
     `还会允许 ${count} 次未经同意的已记录调用。`,
   ],
   open: [
-    "Values at *, <name> and <number> are open: nobody is asked about new ones.",
-    "*、<name> 和 <number> 处的值是开放的：新值不再询问。",
+    "Values at *, <name>, <number>, <id> and <text> are open: nobody is asked about new ones.",
+    "*、<name>、<number>、<id> 和 <text> 处的值是开放的：新值不再询问。",
   ],
   exact: [
     "Only calls with exactly these values, and numbers between the smallest and the largest that were seen.",
     "仅限这些确切的值，以及已出现的最小值与最大值之间的数字。",
   ],
+  changes: ["Other tools may change or delete these files as well.", "其他工具也可以更改或删除这些文件。"],
   tried: (count: number) => [
     `None of ${countOf(count, "made-up call")} beside it is allowed.`,
     `旁边的 ${count} 个虚构调用均不被允许。`,
@@ -77,7 +78,7 @@ export function ProposalBody(props: {
   const [failure, act] = useAction("policy");
   const accept = (): void => act(api.policy.answerProposal({ id, answer: "accept" }), onAccepted);
   useKeys(canChange && hasKey ? { p: { label: w.keyAccept, run: accept } } : {});
-  const isOpen = rules.some((rule) => /\*|<name>|<number>/.test(rule));
+  const isOpen = rules.some((rule) => /\*|<(?:id|name|number|text)>/.test(rule));
   return (
     <>
       <code className="rule-text">
@@ -91,7 +92,9 @@ export function ProposalBody(props: {
         <div>
           {w.saves(saved, sessions)} {w.tried(neighbours)}
         </div>
-        <div>{isOpen ? w.open : w.exact}</div>
+        <div>
+          {isOpen ? w.open : w.exact} {rules.some((rule) => rule.startsWith("Edit(")) ? w.changes : null}
+        </div>
         {unanswered > 0 ? <div className="field-error">{w.also(unanswered)}</div> : null}
         {examples.slice(0, 2).map((example) => (
           <div key={example}>

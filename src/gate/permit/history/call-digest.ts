@@ -5,7 +5,8 @@ import type { Effects, Signature } from "../../../core/signature.ts";
 import type { AnyTool, ToolPermission } from "../../../core/tool.ts";
 import { isObject } from "../../../schema/json-schema.ts";
 import { isAnswerPending, readPermission, readSignature, type ToolAnswers } from "../../tool-answers.ts";
-import { leavesOf } from "../rules/rule-conditions.ts";
+import { type Condition, leavesOf, PLAIN_TEXT } from "../rules/rule-conditions.ts";
+import { isPlainText } from "../rules/rule-patterns.ts";
 import type { RuleSet } from "../rules/rule-set.ts";
 import { parseRule } from "../rules/rule.ts";
 import { stricter } from "../verdict.ts";
@@ -19,6 +20,8 @@ export interface CallDigest {
   input: Record<string, unknown>;
   /** The values that are not whole, by their path. */
   without?: Record<string, "secret" | "too_long">;
+  /** Those of them that are plain text to their end. Of others that are too long, the beginning ends with `…`. */
+  plain?: string[];
   /** What rules match, where the values above do not give it. */
   signature?: Omit<Signature, "command">;
   /** What the tool said itself, where the values above do not give it. */
@@ -67,6 +70,7 @@ function readValues(call: Call, tool: AnyTool, { input, hidden }: { input: objec
   const shown = new Map(leavesOf(hidden).map(([path, value]) => [path.join("."), value]));
   const kept: Record<string, unknown> = {};
   const without: NonNullable<CallDigest["without"]> = {};
+  const plain: string[] = [];
   let unjudged: Unjudged | undefined;
   for (const [path, value] of leavesOf(input)) {
     const name = path.join(".");
@@ -76,9 +80,12 @@ function readValues(call: Call, tool: AnyTool, { input, hidden }: { input: objec
     const seen = shown.get(name);
     const isSecret = isLong ? !String(seen).startsWith(start) : JSON.stringify(seen) !== JSON.stringify(value);
     const reason = isSecret ? "secret" : isLong ? "too_long" : undefined;
-    place(kept, path, reason === undefined ? value : !isSecret && typeof value === "string" ? start : null);
+    const isPlain = isPlainText(text);
+    const cut = !isSecret && typeof value === "string" ? `${start}${isPlain ? "" : "…"}` : null;
+    place(kept, path, reason === undefined ? value : cut);
     if (reason === undefined) continue;
     without[name] = reason;
+    if (isPlain && cut !== null) plain.push(name);
     // Nothing else says what runs.
     if (value === command?.text) unjudged = reason;
   }
@@ -88,7 +95,9 @@ function readValues(call: Call, tool: AnyTool, { input, hidden }: { input: objec
     folders: changes.length > 0 ? foldersOf(changes) : undefined,
     unjudged,
   };
-  return Object.keys(without).length === 0 ? digest : { ...digest, without, ...answersOf(call, tool, signature) };
+  return Object.keys(without).length === 0
+    ? digest
+    : { ...digest, without, plain, ...answersOf(call, tool, signature) };
 }
 
 /** What the tool says about the whole input. */
@@ -135,15 +144,17 @@ export interface RecordedCall {
 /** Why this policy cannot judge the digest: what it compares was not kept. */
 export function unjudgedBy(ruleSet: RuleSet, tool: AnyTool, digest: CallDigest | undefined): Unjudged | undefined {
   if (!digest) return "no_digest";
-  const { unjudged, without } = digest;
+  const { unjudged, without, plain } = digest;
   if (unjudged !== undefined || !without) return unjudged;
   for (const { text, appliesTo } of ruleSet.compiled()) {
     if (!appliesTo(tool)) continue;
     const { conditions, spec } = parseRule(text);
     // `Tool(name:value)` compares a parameter too.
     const compared = conditions?.filter(({ literal, only }) => literal !== "*" && !only) ?? [];
+    const isKnown = (reason: Unjudged, { value, matches }: Condition): boolean =>
+      reason === "too_long" && plain !== undefined && matches !== undefined && value === PLAIN_TEXT;
     for (const [name, reason] of Object.entries(without)) {
-      const isNamed = compared.some(({ parameter }) => isAbout(tool, parameter, name));
+      const isNamed = compared.some((one) => isAbout(tool, one.parameter, name) && !isKnown(reason, one));
       if (isNamed || (!conditions && spec?.startsWith(`${name}:`))) return reason;
     }
   }

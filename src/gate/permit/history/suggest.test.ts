@@ -1,5 +1,6 @@
 import { onTestFinished, expect, test } from "vitest";
-import { TOOLS, workOf } from "../../../../bench/personas.mjs";
+import { OTHER_PERSONAS, OTHER_TOOLS } from "../../../../bench/other-personas.mjs";
+import { PERSONAS, TOOLS, workOf } from "../../../../bench/personas.mjs";
 import { temporaryFolder } from "../../../../test/setup/temporary-folder.ts";
 import { createTool } from "../../../core/create-tool.ts";
 import type { AnyTool } from "../../../core/tool.ts";
@@ -8,13 +9,15 @@ import { openWorkspace } from "../../../workspace.ts";
 import { RuleSet } from "../rules/rule-set.ts";
 import type { CallDigest } from "./call-digest.ts";
 import { digestOf, judgeDigest } from "./call-digest.ts";
-import { type RoleCorrections, rolesOf } from "../provenance/roles.ts";
+import { rolesOf } from "../provenance/roles.ts";
 import { type AnsweredCall, ATTACKS, suggestPolicy } from "./suggest.ts";
 
 function openTools(more: readonly AnyTool[] = []) {
   const folder = temporaryFolder("haft-suggest-");
   const workspace = openWorkspace(folder);
-  const tools = TOOLS.map((tool) => createTool({ ...tool, parameters: [...tool.parameters], run: () => "done" }));
+  const tools = [...TOOLS, ...OTHER_TOOLS].map((tool) =>
+    createTool({ ...tool, parameters: [...tool.parameters], run: () => "done" }),
+  );
   const haft = createHaft({ tools: [...tools, ...more], workspace });
   onTestFinished(async () => {
     await haft.shutdown();
@@ -35,47 +38,28 @@ function openTools(more: readonly AnyTool[] = []) {
   return { folder, toolOf, rules, digest, decide };
 }
 
-/** What a person may add to the configuration: which texts of these tools are only written. */
-const TEXTS: Readonly<Record<string, RoleCorrections>> = {
-  send_email: { arguments: { subject: "content", body: "content" } },
-  issue_refund: { arguments: { reason: "content" } },
-};
-
-// Support sends texts with tools of kind execute that do not say that these are only written: nobody is spared those questions
-// until the configuration says it.
-test.each([
-  ["developer", 0.8, {}],
-  ["support", 0.5, {}],
-  ["support", 0.8, TEXTS],
-  ["analyst", 0.8, {}],
-  ["operator", 0.8, {}],
-] as const)(
-  "what is learned from the first half of the work of the %s saves the questions of the second half, and allows nothing else (%d)",
-  async (name, least, corrections) => {
+// The first four were written before the suggester, the others before it was changed for them.
+const personas = { ...PERSONAS, ...OTHER_PERSONAS };
+test.each(Object.keys(personas))(
+  "what is learned from the first half of the work of the %s saves the questions of the second half, and allows nothing else",
+  async (name) => {
     const { folder, toolOf, rules, digest, decide } = openTools();
-    for (const seed of [3]) {
-      const work = workOf(name, { calls: 5000, seed });
-      const asked = work.filter(({ tool, input }) => decide(rules, tool, input) === "ask");
-      const half = asked.filter(({ id }) => Number(id.split("-").at(-1)) < 2500);
-      const rest = asked.filter(({ id }) => Number(id.split("-").at(-1)) >= 2500);
-      const calls = half.map(({ id, at, session, user, tool, input, isTainted, answer }): AnsweredCall => ({
-        ...{ callId: id, toolName: tool, at, session, user, answer },
-        digest: digest(tool, input, isTainted),
-      }));
-      const corrected = new Map<string, RoleCorrections>(Object.entries(corrections));
-      const proposals = await suggestPolicy(calls, {
-        ...{ rules, cwd: folder, toolOf },
-        rolesOf: (tool) => rolesOf(tool, [corrected.get(tool.name) ?? {}]),
-      });
-      const accepted = new RuleSet([{ origin: "accepted", allow: proposals.flatMap((each) => each.rules) }]);
-      const allowed = rest.filter(({ tool, input }) => decide(accepted, tool, input) === "allow");
-      const yes = rest.filter(({ answer }) => answer === "yes");
-      const share = allowed.filter(({ answer }) => answer === "yes").length / yes.length;
-      expect(allowed.filter(({ answer }) => answer === "no")).toEqual([]);
-      for (const [tool, input] of ATTACKS) expect([input, decide(accepted, tool, input)]).not.toEqual([input, "allow"]);
-      if (process.env["SHOW"]) console.log(name, share, proposals.length, accepted.rules().length);
-      expect(share).toBeGreaterThanOrEqual(least);
-    }
+    const work = workOf(name, { calls: 5000, seed: 3, personas });
+    const asked = work.filter(({ tool, input }) => decide(rules, tool, input) === "ask");
+    const half = asked.filter(({ id }) => Number(id.split("-").at(-1)) < 2500);
+    const rest = asked.filter(({ id }) => Number(id.split("-").at(-1)) >= 2500);
+    const calls = half.map(({ id, at, session, user, tool, input, isTainted, answer }): AnsweredCall => ({
+      ...{ callId: id, toolName: tool, at, session, user, answer },
+      digest: digest(tool, input, isTainted),
+    }));
+    const proposals = await suggestPolicy(calls, { rules, cwd: folder, toolOf });
+    const accepted = new RuleSet([{ origin: "accepted", allow: proposals.flatMap((each) => each.rules) }]);
+    const allowed = rest.filter(({ tool, input }) => decide(accepted, tool, input) === "allow");
+    const yes = rest.filter(({ answer }) => answer === "yes");
+    const share = allowed.filter(({ answer }) => answer === "yes").length / yes.length;
+    expect(allowed.filter(({ answer }) => answer === "no")).toEqual([]);
+    for (const [tool, input] of ATTACKS) expect([input, decide(accepted, tool, input)]).not.toEqual([input, "allow"]);
+    expect(share).toBeGreaterThanOrEqual(0.8);
   },
   300_000,
 );
@@ -135,6 +119,14 @@ function openHabits() {
     made("run_sql", { query: text }),
     made("post", { message: { ...text, "x-haft-authority": "content" } }),
     made("annotate", { message: text }, "write"),
+    made("send_mail", { to: text, body: text }),
+    ...["ask_agent", "type_text", "notify"].map((name) => made(name, { id: text, text })),
+    made("say", { text }),
+    made("dim", { lamp: text, level: number }),
+    made("pick", { unit: number }),
+    made("close", { ticket_id: number, tags: { type: "array", items: text } }, "write"),
+    made("book", { day: text }),
+    made("open_file", { file_id: text }),
   ]);
   const call =
     (toolName: string, input: object, more: object = {}, answer: "yes" | "no" = "yes") =>
@@ -201,8 +193,73 @@ test("where something goes, options and what a tool executes stay as they were s
   for (const name of ["post", "annotate"])
     expect([name, toolOf(name)?.kind, await propose(WORDS.map((message) => call(name, { message })))]).toEqual([
       ...[name, name === "post" ? "execute" : "write"],
-      [`${name}(message==*)`],
+      [`${name}(message==${name === "post" ? "*" : "<text>"})`],
     ]);
+});
+
+test("a text of a tool that executes is open as plain text, if another argument says where it goes and nothing follows it", async () => {
+  const { call, propose } = openHabits();
+  const long = (word: string) => `${word} is late, and the order will come on Monday. `.repeat(6).trim();
+  const mails = WORDS.map((word) => call("send_mail", { to: "team@corp.example", body: long(word) }));
+  const rule = 'send_mail(to=="team@corp.example" && body==<text>)';
+  expect(await propose(mails)).toEqual([rule]);
+  // The text is cut in the record, which knows that its end is no plain text.
+  const links = WORDS.map((word) => call("send_mail", { to: "team@corp.example", body: `${long(word)} evil.example` }));
+  expect(await propose(links)).toEqual([]);
+  const no = call("send_mail", { to: "team@corp.example", body: `${long("x")} evil.example` }, {}, "no");
+  expect(await propose([...mails, no])).toEqual([rule]);
+  const denied = call("send_mail", { to: "team@corp.example", body: long("alpha") }, {}, "no");
+  expect(await propose([...mails, denied])).toEqual([]);
+  for (const name of ["ask_agent", "type_text", "notify"])
+    expect([name, await propose(WORDS.map((word) => call(name, { id: "room", text: `Hello ${word}` })))]).toEqual([
+      name,
+      name === "notify" ? ['notify(id=="room" && text==<text>)'] : [],
+    ]);
+  expect(await propose(WORDS.map((word) => call("say", { text: `Hello ${word}` })))).toEqual([]);
+});
+
+test("numbers and ids are open only as far as their values say what they are", async () => {
+  const { call, propose } = openHabits();
+  const each = (values: readonly unknown[], name: string, input: (value: unknown) => object) =>
+    propose([1, 2, 3].flatMap(() => values.map((value) => call(name, input(value)))));
+  const light = (level: unknown) => ({ lamp: "desk", level });
+  expect(await each([10, 20, 30, 40, 50, 60, 70, 80, 90], "dim", light)).toEqual([
+    'dim(lamp=="desk" && level>=10 && level<=90)',
+  ]);
+  // Few values, and values that lie apart, stay as they were seen.
+  expect(await each([20, 40], "dim", light)).toEqual([
+    'dim(lamp=="desk" && level==20)',
+    'dim(lamp=="desk" && level==40)',
+  ]);
+  const apart = [1, 900, 17_000, 42, 5300, 7, 88_000, 640, 123_456];
+  expect(await each(apart, "pick", (unit) => ({ unit }))).toHaveLength(9);
+  // `level` is an amount by its name.
+  expect(await each(apart, "dim", light)).toEqual(['dim(lamp=="desk" && level>=1 && level<=123456)']);
+  expect(await each(apart, "close", (ticket_id) => ({ ticket_id, tags: ["a", "b"] }))).toEqual([
+    `close(ticket_id==<number> && tags=='["a","b"]')`,
+  ]);
+  const dates = Array.from({ length: 9 }, (_, at) => `2026-1${at % 3}-0${at + 1}`);
+  expect(await each(dates, "book", (day) => ({ day }))).toEqual(["book(day==2026-<number>-<number>)"]);
+  const ids = WORDS.map((_, at) => `8f3a2b1c-4a1f-4${at + 100}-a1b2-0123456789ab`);
+  expect(await each(ids, "open_file", (file_id) => ({ file_id }))).toEqual([
+    "open_file(file_id==<id>-<id>-<id>-<id>-<id>)",
+  ]);
+});
+
+test("a habit of writing files allows no other tool to change them", async () => {
+  const { call, propose } = openHabits();
+  const files = WORDS.map((word) => call("write", { path: `notes/${word}.md`, content: "x" }));
+  expect(await propose(files)).toEqual(["Write(./notes/*.md)"]);
+  const { decide } = openTools();
+  const set = new RuleSet([{ origin: "test", allow: ["Write(./notes/*.md)"] }]);
+  expect(decide(set, "write", { path: "notes/new.md", content: "x" })).toBe("allow");
+  for (const [tool, input] of [
+    ["delete_file", { path: "notes/new.md" }],
+    ["write", { path: "notes/../new.md", content: "x" }],
+    ["write", { path: "notes/a/new.md", content: "x" }],
+    ["write", { path: "notes/new.md.sh", content: "x" }],
+  ] as const)
+    expect([input, decide(set, tool, input)]).toEqual([input, "ask"]);
 });
 
 test("a placeholder reaches no other word, folder, option or host", () => {

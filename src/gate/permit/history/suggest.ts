@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { AnyTool } from "../../../core/tool.ts";
 import { isObject } from "../../../schema/json-schema.ts";
-import { resolved, rolesOf, type ToolRoles } from "../provenance/roles.ts";
-import { leavesOf, namesEveryArgument } from "../rules/rule-conditions.ts";
+import { type ArgumentRole, resolved, rolesOf, type ToolRoles, wordsOf } from "../provenance/roles.ts";
+import { leavesOf, namesEveryArgument, shownName } from "../rules/rule-conditions.ts";
+import { isPlainText } from "../rules/rule-patterns.ts";
 import { RuleSet } from "../rules/rule-set.ts";
 import type { ToolAnswers } from "../../tool-answers.ts";
 import { answersFor, type CallDigest, judgeDigest, type RecordedCall, unjudgedBy } from "./call-digest.ts";
@@ -127,28 +128,35 @@ type ReadShape = Shape & { call: AnsweredCall };
 
 interface Field {
   name: string;
-  /** `any`: what is only written, such as a note. `fixed`: never generalised. */
-  as: "parts" | "number" | "fixed" | "any";
+  /**
+   * `fixed`: never generalised. `any`: a text that its tool says is only written; `text`: one that is no code, address or link.
+   * `range`: an amount. `measure`: a number that is an amount if its values say so. `whole`: the id of a thing, or a date.
+   */
+  as: "parts" | "path" | "range" | "measure" | "whole" | "fixed" | "any" | "text";
   value: string | number | boolean;
 }
 
 /** What a shell would do something with. */
 const PLAIN_COMMAND = /^[\w@%+=:,./ -]+$/;
 const PLAIN_VALUE = /^[\w@./:-]+$/;
+const DATE = /^(?:\d{4}-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|-?\d\d:\d\d)?)?)?|\d\d:\d\d)$/;
+const ID = /^(?:\d{1,15}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
+/** Parameters of `exec` that change nothing that runs. */
+const IDLE_PARAMETERS = new Set(["command", "description", "timeout"]);
 
 function shapeOf(tool: AnyTool, { digest }: AnsweredCall, options: SuggestOptions): Shape | undefined {
   const { cwd } = options;
   if (!digest || digest.unjudged !== undefined) return undefined;
   const { input, signature } = digest;
   if (tool.name === "exec") {
-    const { command, ...others } = input;
-    if (typeof command !== "string" || Object.keys(others).length > 0 || !PLAIN_COMMAND.test(command)) return undefined;
+    const { command } = input;
+    const isOther = Object.keys(input).some((name) => !IDLE_PARAMETERS.has(name));
+    if (typeof command !== "string" || isOther || !PLAIN_COMMAND.test(command)) return undefined;
     const words = command.trim().split(/ +/);
-    const fields = words.map((value, at): Field => ({
-      name: String(at),
-      as: at === 0 || isFixedWord(value) ? "fixed" : "parts",
-      value,
-    }));
+    const fields = words.map((value, at): Field => {
+      const isDate = /^--[a-z][\w-]*=\d/.test(value) && DATE.test(value.slice(value.indexOf("=") + 1));
+      return { name: String(at), as: at === 0 || (isFixedWord(value) && !isDate) ? "fixed" : "parts", value };
+    });
     return { key: `exec ${fields.map(keyOf).join(" ")}`, form: "command", fields };
   }
   const path = signature?.changes?.[0] ?? (tool.origin.type === "builtin" ? input["path"] : undefined);
@@ -156,35 +164,87 @@ function shapeOf(tool: AnyTool, { digest }: AnsweredCall, options: SuggestOption
     if (typeof path !== "string" || (signature?.changes?.length ?? 1) > 1) return undefined;
     const name = path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
     if (!/^[\w./-]+$/.test(name) || name.startsWith("/") || name.split("/").includes("..")) return undefined;
-    return { key: `change ${skeletonOf(name)}`, form: "change", fields: [{ name: "path", as: "parts", value: name }] };
+    const fields: Field[] = [{ name: "path", as: "path", value: name }];
+    return { key: `change ${fields.map(keyOf).join(" ")}`, form: "change", fields };
   }
   if (tool.origin.type === "builtin" || tool.signature) return undefined;
-  const { argumentsOf, isLabelled } = options.rolesOf?.(tool) ?? rolesOf(tool, []);
-  const roles = new Map(argumentsOf(input).map((each) => [each.path, each.role]));
+  const toolRoles = options.rolesOf?.(tool) ?? rolesOf(tool, []);
+  const roles = new Map(toolRoles.argumentsOf(input).map((each) => [each.path, each.role]));
   const fields: Field[] = [];
   for (const [at, value] of leavesOf(input)) {
     const name = at.join(".");
     // Two paths may have this name.
     if (at.some((key) => key.includes("."))) return undefined;
-    const role = roles.get(name);
-    const isLong = digest.without?.[name] !== undefined;
-    // What a tool executes may stand in a text that is called a message.
-    const isWritten = role === "content" && (tool.kind !== "execute" || isLabelled(name));
-    if (isWritten && typeof value === "string") fields.push({ name, as: "any", value: "" });
-    else if (isLong) return undefined;
-    else if (typeof value === "number" && Number.isSafeInteger(value))
-      fields.push({ name, as: role === "amount" ? "number" : "fixed", value });
-    else if (typeof value === "boolean") fields.push({ name, as: "fixed", value });
-    else if (typeof value !== "string" || /["\u0000-\u001f\u007f]/.test(value)) return undefined;
-    else {
-      const mayDiffer = (role === "target" || role === "other") && !isOneOfFew(tool, at);
-      const isOpen = mayDiffer && PLAIN_VALUE.test(value) && !isFixedWord(value);
-      fields.push({ name, as: isOpen ? "parts" : "fixed", value });
-    }
+    const isCut = digest.without?.[name] !== undefined;
+    const isWhole = !isCut || digest.plain?.includes(name) === true;
+    const field = fieldOf(tool, { at, name, value, role: roles.get(name), isWhole, roles: toolRoles });
+    if (!field || (isCut && field.as !== "any" && field.as !== "text")) return undefined;
+    fields.push(field);
   }
-  if (fields.length === 0) return undefined;
-  const keys = fields.map((field) => `${field.name}:${field.as === "parts" ? keyOf(field) : field.as}`);
-  return { key: `${tool.name} ${keys.join(" ")}`, form: "values", fields };
+  // Without another argument, nothing says what the text is for.
+  const isBound = fields.some(({ as }) => as !== "text" && as !== "any");
+  if (fields.length === 0 || (!isBound && fields.some(({ as }) => as === "text") && tool.kind === "execute"))
+    return undefined;
+  return {
+    key: `${tool.name} ${fields.map((field) => `${field.name}:${keyOf(field)}`).join(" ")}`,
+    form: "values",
+    fields,
+  };
+}
+
+interface Leaf {
+  at: readonly string[];
+  name: string;
+  value: unknown;
+  role: ArgumentRole | undefined;
+  /** Whether the record has all of it, or knows that the rest is plain text as well. */
+  isWhole: boolean;
+  roles: ToolRoles;
+}
+
+function fieldOf(tool: AnyTool, { at, name, value, role, isWhole, roles }: Leaf): Field | undefined {
+  const field = (as: Field["as"], kept: Field["value"]): Field => ({ name, as, value: kept });
+  const isNumber = typeof value === "number" && /^-?\d+(?:\.\d+)?$/.test(String(value));
+  // Which thing it is. A tool with effects may send something to it.
+  const isThing = role === "target" && (tool.kind === "write" || !wordsOf(name).some((word) => PLACE.test(word)));
+  if (isNumber && isThing && value >= 0 && Number.isSafeInteger(value)) return field("whole", value);
+  if (isNumber) return field(role === "amount" ? "range" : role === "none" ? "measure" : "fixed", value);
+  if (typeof value === "boolean") return field("fixed", value);
+  if (Array.isArray(value)) {
+    const text = JSON.stringify(value);
+    return /['\u0000-\u001f\u007f]/.test(text) ? undefined : field("fixed", text);
+  }
+  if (typeof value !== "string") return undefined;
+  const isPlain = isWhole && isPlainText(value);
+  if (role === "content" && value !== "") {
+    // What a tool executes may stand in a text that is called a message.
+    if (roles.isLabelled(name)) return field("any", "");
+    if (tool.kind === "write" || (isPlain && !mayExecute(tool))) return field(isPlain ? "text" : "any", "");
+  }
+  // A sentence in a tool that only changes something.
+  const isSentence = role === "other" && tool.kind === "write" && value.split(" ").length > 2;
+  if (isSentence && isPlain && !mayExecute(tool)) return field("text", "");
+  if (/["\u0000-\u001f\u007f]/.test(value)) return undefined;
+  const mayDiffer = (isThing || role === "other" || (role === "none" && DATE.test(value))) && !isOneOfFew(tool, at);
+  if (!mayDiffer || !PLAIN_VALUE.test(value) || isFixedWord(value)) return field("fixed", value);
+  return field(DATE.test(value) || (isThing && ID.test(value)) ? "whole" : "parts", value);
+}
+
+/** People and places, in the name of an id. */
+const PLACE = /^(?:account|channel|chat|email|group|host|member|recipient|room|server|user|wallet)s?$/;
+/** Words in names of tools that follow their text, and of parameters for such a text or for who follows it. */
+const FOLLOWING =
+  /^(?:agent|ai|ask|assistant|bot|browser|call|command|complete|config|console|delegate|eval|evaluate|exec|execute|fill|generate|input|instruct|invoke|keyboard|keys|llm|model|policy|press|process|program|prompt|query|repl|rules?|run|script|session|settings?|shell|spawn|sql|ssh|subagent|terminal|tool|type|worker|workflow)$/;
+const FOLLOWED =
+  /^(?:agent|assistant|bot|chars|cmd|command|expression|formula|instructions?|keys|llm|model|pane|prompt|pty|query|script|shell|sql|stdin|subagent|terminal|tty)$/;
+
+function mayExecute(tool: AnyTool): boolean {
+  const { properties } = tool.parameters.jsonSchema;
+  const names = Object.keys(isObject(properties) ? properties : {});
+  return (
+    wordsOf(tool.name).some((word) => FOLLOWING.test(word)) ||
+    names.some((name) => wordsOf(name).some((word) => FOLLOWED.test(word)))
+  );
 }
 
 /** An option, or where something goes. */
@@ -206,26 +266,53 @@ function isOneOfFew(tool: AnyTool, path: readonly string[]): boolean {
 }
 
 function keyOf({ as, value }: Field): string {
-  return as === "parts" ? skeletonOf(String(value)) : `=${value}`;
+  const text = String(value);
+  if (as === "parts") return skeletonOf(text);
+  if (as === "path") return `${text.split("/").length} ${text.split("/")[0]} ${endingOf(text)}`;
+  // A date keeps its year.
+  if (as === "whole") return `${/^\d{4}-/.exec(text)?.[0] ?? ""}${text.replace(/[\da-z]+/gi, "0")}`;
+  return as === "fixed" ? `=${text}` : as;
+}
+
+function endingOf(path: string): string {
+  return /\.[a-z0-9.]+$/i.exec(path)?.[0] ?? "";
 }
 
 /** Letters and digits, each in one run, and what stands between them: `feature/fix-12` is `feature / fix - 12`. */
+const PARTS =
+  /(?<![A-Za-z0-9])(?=[A-Za-z]*[0-9]+[A-Za-z]+[0-9]|[0-9]+[A-Za-z]+[0-9])[A-Za-z0-9]{6,}(?![A-Za-z0-9])|[A-Za-z_]+|[0-9]+|[^A-Za-z0-9_]/g;
+
 function partsOf(text: string): string[] {
-  return text.match(/[A-Za-z_]+|[0-9]+|[^A-Za-z0-9_]/g) ?? [];
+  return text.match(PARTS) ?? [];
+}
+
+/** The placeholder for these parts. An id has letters and digits in turn. */
+function placeholderFor(parts: readonly string[]): string {
+  if (parts.every((part) => /^[0-9]+$/.test(part))) return "<number>";
+  return parts.every((part) => /^[A-Za-z_]/.test(part)) && !parts.some(isId) ? "<name>" : "<id>";
+}
+
+function isId(part: string): boolean {
+  return /[A-Za-z]/.test(part) && /[0-9]/.test(part);
 }
 
 function skeletonOf(text: string): string {
   const [first = ""] = partsOf(text);
   // The first run anchors the value: a rule never leaves it open.
   const rest = partsOf(text).slice(1);
-  return first + rest.map((part) => (/^[A-Za-z_]/.test(part) ? "a" : /^[0-9]/.test(part) ? "0" : part)).join("");
+  return (
+    first +
+    rest.map((part) => (isId(part) ? "i" : /^[A-Za-z_]/.test(part) ? "a" : /^[0-9]/.test(part) ? "0" : part)).join("")
+  );
 }
 
 /** One position of a value that may differ: of a field in parts, each part; of others, the whole. */
-function positionsOf({ fields }: Shape): string[] {
-  return fields.flatMap(({ as, value }) =>
-    as === "parts" ? partsOf(String(value)) : [as === "number" || as === "any" ? "" : `=${String(value)}`],
-  );
+function positionsOf({ fields }: Shape): { as: Field["as"]; name: string; value: string }[] {
+  return fields.flatMap(({ as, name, value }) => {
+    const text = String(value);
+    const values = as === "parts" ? partsOf(text) : as === "path" ? text.split("/") : [text];
+    return values.map((one) => ({ as, name, value: one }));
+  });
 }
 
 /** Groups of calls that one rule can cover: the same value wherever few values were seen. */
@@ -234,16 +321,33 @@ function split(group: readonly ReadShape[], from: number): (readonly ReadShape[]
   const rows = group.map(positionsOf);
   const length = rows[0]?.length ?? 0;
   for (let at = from; at < length; at++) {
-    const byValue = groupBy(group, (_shape, row) => rows[row]?.[at] ?? "");
-    if (byValue.size === 1) continue;
-    const isFixed = [...byValue.keys()].some((value) => value.startsWith("="));
-    const isNumber = [...byValue.keys()].every((value) => /^[0-9]+$/.test(value));
-    const many = byValue.size >= MIN_VARIANTS && (isNumber || byValue.size > MAX_CHOICES);
-    if (!isFixed && many) continue;
+    const byValue = groupBy(group, (_shape, row) => rows[row]?.[at]?.value ?? "");
+    const { as = "fixed", name = "" } = rows[0]?.[at] ?? {};
+    if (byValue.size === 1 || as === "range" || as === "any" || as === "text") continue;
+    if (as !== "fixed" && isMany([...byValue.keys()], as, name)) continue;
     return [...byValue.values()].flatMap((same) => split(same, at + 1));
   }
   return [group];
 }
+
+/** Whether so many values were seen that another one is no surprise. */
+function isMany(values: readonly string[], as: Field["as"], name: string): boolean {
+  if (as === "measure")
+    return values.length > MAX_CHOICES && (isDense(values) || wordsOf(name).some((word) => MEASURE.test(word)));
+  const isNumbered = as === "whole" || new Set(values.map((value) => value.replace(/[0-9]+/g, "0"))).size === 1;
+  return values.length >= MIN_VARIANTS && (isNumbered || values.length > MAX_CHOICES);
+}
+
+/** Whether most of the numbers between the smallest and the largest were seen: ids lie apart. */
+function isDense(values: readonly string[]): boolean {
+  const sorted = values.map(Number).toSorted((one, other) => one - other);
+  const steps = sorted.slice(1).map((value, at) => value - (sorted[at] ?? 0));
+  const [first = 0, last = 0] = [sorted[0], sorted.at(-1)];
+  return values.length * 2 > (last - first) / Math.min(...steps);
+}
+
+const MEASURE =
+  /^(?:balance|bonus|brightness|budget|bytes|cost|count|days|discount|distance|duration|entries|fee|height|hours|length|level|limit|minutes|months|percent|percentage|price|quantity|rating|rent|rows|salary|score|seconds|size|sum|temperature|threshold|tip|total|volume|weeks|weight|width)$/;
 
 function ruleOf(tool: AnyTool, group: readonly Shape[]): string | undefined {
   const [first] = group;
@@ -255,24 +359,39 @@ function ruleOf(tool: AnyTool, group: readonly Shape[]): string | undefined {
   }
   if (first.form === "change") {
     const pattern = generalisePath(valuesOf(0).map(String));
-    return pattern && `Edit(./${pattern})`;
+    return pattern && `${shownName(tool)}(./${pattern})`;
   }
   const conditions: string[] = [];
   for (const [at, { name, as, value }] of first.fields.entries()) {
-    if (as === "any") conditions.push(`${name}==*`);
-    else if (as === "number") {
-      const numbers = valuesOf(at).map(Number);
+    const values = valuesOf(at);
+    const isSame = values.every((each) => each === value);
+    // Of several texts, one that is not plain leaves it open.
+    if (as === "any" || as === "text") conditions.push(`${name}==${as === "any" ? "*" : "<text>"}`);
+    else if (as === "range" || (as === "measure" && !isSame)) {
+      const numbers = values.map(Number);
       conditions.push(`${name}>=${Math.min(...numbers)}`, `${name}<=${Math.max(...numbers)}`);
-    } else if (as === "fixed") conditions.push(typeof value === "string" ? `${name}=="${value}"` : `${name}==${value}`);
+    } else if (as === "whole" && !isSame) conditions.push(`${name}==${wholeOf(String(value))}`);
+    else if (as !== "parts") conditions.push(`${name}==${typeof value === "string" ? quoted(value) : value}`);
     else {
-      const pattern = generalise(valuesOf(at).map(String));
+      const pattern = generalise(values.map(String));
       if (pattern === undefined) return undefined;
-      conditions.push(pattern.includes("<") ? `${name}==${pattern}` : `${name}=="${pattern}"`);
+      conditions.push(`${name}==${pattern.includes("<") ? pattern : quoted(pattern)}`);
     }
   }
   const paths = first.fields.map(({ name }) => name.split("."));
   if (!namesEveryArgument(tool, paths)) conditions.push("nothing else");
   return `${shownName(tool)}(${conditions.join(" && ")})`;
+}
+
+function quoted(value: string): string {
+  return value.includes('"') ? `'${value}'` : `"${value}"`;
+}
+
+/** Of ids and dates: a date keeps its year. */
+function wholeOf(text: string): string {
+  const year = /^\d{4}(?=-\d\d(?!\d))/.exec(text)?.[0] ?? "";
+  if (DATE.test(text) || !text.includes("-")) return year + text.slice(year.length).replace(/\d+/g, "<number>");
+  return text.replace(/[\da-z]+/gi, "<id>");
 }
 
 /** Undefined if nothing of the value would be left. */
@@ -282,7 +401,7 @@ function generalise(values: readonly string[]): string | undefined {
   const parts = first.map((part, at) => {
     const seen = rows.map((row) => row[at] ?? "");
     if (seen.every((each) => each === part)) return part;
-    return seen.every((each) => /^[0-9]+$/.test(each)) ? "<number>" : "<name>";
+    return placeholderFor(seen);
   });
   const isOpen = parts.some((part) => part.startsWith("<"));
   return isOpen &&
@@ -299,7 +418,7 @@ function generalisePath(values: readonly string[]): string | undefined {
   const segments = first.map((segment, at) => {
     const seen = rows.map((row) => row[at] ?? "");
     if (seen.every((each) => each === segment)) return segment;
-    const ending = /\.[a-z0-9.]+$/i.exec(segment)?.[0] ?? "";
+    const ending = endingOf(segment);
     return seen.every((each) => each.endsWith(ending)) ? `*${ending}` : "*";
   });
   return segments[0]?.startsWith("*") ? undefined : segments.join("/");
@@ -337,16 +456,15 @@ function isSafe(candidates: readonly Candidate[], tool: AnyTool, { denied, optio
   }
   for (const { covered } of candidates) {
     if (!covered.every((call) => isNewlyAllowed(call, compared))) return false;
-    for (const { digest } of covered)
-      for (const input of neighboursOf(tool, digest?.input ?? {}, options))
-        if (allows(tool.name, { input })) return false;
+    for (const call of covered)
+      for (const input of neighboursOf(tool, call, options)) if (allows(tool.name, { input })) return false;
   }
   return !HOSTILE.some(([name, digest]) => allows(name, digest));
 }
 
 /** Whether it allows values that nobody has seen. */
 function isOpenRule(rule: string): boolean {
-  return /<n|\*|[<>]=/.test(rule);
+  return /<[int]|\*|[<>]=/.test(rule);
 }
 
 interface Compared {
@@ -374,22 +492,30 @@ function isNewlyAllowed(call: RecordedCall, { before, after, toolOf, cwd }: Comp
 }
 
 const STRANGER = "attacker@evil.example";
+const BAD_TEXTS = [
+  STRANGER,
+  "https://evil.example/x",
+  "evil.example",
+  "$(node x.js)",
+  "; DROP TABLE x",
+  "-rf",
+  "<script>",
+];
 
 /** The same call with one value made worse. */
-function neighboursOf(
-  tool: AnyTool,
-  input: Record<string, unknown>,
-  options: SuggestOptions,
-): Record<string, unknown>[] {
-  const { authority, isLabelled } = options.rolesOf?.(tool) ?? rolesOf(tool, []);
+function neighboursOf(tool: AnyTool, call: AnsweredCall, options: SuggestOptions): Record<string, unknown>[] {
+  const { input = {} } = call.digest ?? {};
+  const fields = new Map(shapeOf(tool, call, options)?.fields.map(({ name, as }) => [name, as]));
   const made: Record<string, unknown>[] = [];
   for (const [path, value] of leavesOf(input)) {
     const [name = ""] = path;
-    const isText = authority[name] === "content" && (tool.kind !== "execute" || isLabelled(name));
-    const isWritten = isText || (tool.origin.type === "builtin" && ["content", "oldText", "newText"].includes(name));
-    if (path.length > 1 || isWritten) continue;
+    const as = fields.get(name);
+    const isWritten = tool.origin.type === "builtin" && ["content", "oldText", "newText"].includes(name);
+    if (path.length > 1 || as === "any" || isWritten) continue;
     const others: unknown[] = [];
-    if (typeof value === "number") others.push(value * 1000 + 1_000_000, -1 - Math.abs(value));
+    if (typeof value === "number")
+      others.push(as === "whole" ? value + 0.5 : value * 1000 + 1_000_000, -1 - Math.abs(value));
+    if (as === "text") others.push(...BAD_TEXTS.map((text) => `${String(value)} ${text}`));
     if (typeof value === "string" && name === "command") {
       const ends = [
         "; node x.js",
@@ -405,7 +531,7 @@ function neighboursOf(
       for (const [at, word] of words.entries())
         if (at === 0 || isFixedWord(word))
           others.push(...siblingsOf(word).map((sibling) => words.with(at, sibling).join(" ")));
-    } else if (typeof value === "string")
+    } else if (typeof value === "string" && as !== "text")
       others.push(
         ...(isFixedWord(value) ? siblingsOf(value) : []),
         ...[
@@ -470,7 +596,7 @@ function describe(
   const compared = { before: options.rules, after: withRules(options.rules, rules), ...options };
   const covered = calls.filter((call) => call.toolName === tool.name && isNewlyAllowed(call, compared));
   const text = rules.join("\n");
-  const isOpen = /<n|\*/.test(text);
+  const open = ["*", "<name>", "<number>", "<id>", "<text>"].filter((each) => text.includes(each));
   return {
     id: createHash("sha256").update(text).digest("hex").slice(0, 12),
     tool: tool.name,
@@ -478,13 +604,14 @@ function describe(
     saved: covered.length,
     sessions: new Set(covered.map(({ session }) => session)).size,
     unanswered: covered.filter(({ answer }) => answer !== "yes").length,
-    neighbours: covered
-      .slice(0, 10)
-      .reduce((sum, { digest }) => sum + neighboursOf(tool, digest?.input ?? {}, options).length, 0),
+    neighbours: covered.slice(0, 10).reduce((sum, call) => sum + neighboursOf(tool, call, options).length, 0),
     examples: covered.slice(0, MAX_EXAMPLES).map(({ digest }) => exampleOf(digest?.input)),
-    risk: isOpen
-      ? "Values at `*`, `<name>` and `<number>` are open: nobody is asked about new ones."
-      : "Only calls with exactly these values, and numbers between the smallest and the largest that were seen.",
+    risk: [
+      open.length > 0
+        ? `Values at ${open.map((each) => `\`${each}\``).join(", ")} are open: nobody is asked about new ones.`
+        : "Only calls with exactly these values, and numbers between the smallest and the largest that were seen.",
+      ...(text.startsWith("Edit(") ? ["Other tools may change or delete these files as well."] : []),
+    ].join(" "),
   };
 }
 
@@ -515,11 +642,6 @@ function countSaved(
 
 function withRules(rules: RuleSet, allow: readonly string[]): RuleSet {
   return new RuleSet([...rules.sources(), { origin: "proposal", allow }]);
-}
-
-/** The name that users know from other tools' rules. */
-function shownName(tool: AnyTool): string {
-  return tool.dialects["claude"]?.name ?? tool.name;
 }
 
 function groupBy<T>(items: readonly T[], keyOf: (item: T, at: number) => string): Map<string, T[]> {

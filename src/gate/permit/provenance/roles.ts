@@ -73,7 +73,8 @@ function roleOf(name: string, schema: JsonSchema): ArgumentRole {
   return typeof description === "string" && DESTINATION_TEXT.test(description) ? "destination" : "other";
 }
 
-function wordsOf(name: string): string[] {
+/** The words of a name, in small letters. */
+export function wordsOf(name: string): string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
     .toLowerCase()

@@ -1,7 +1,7 @@
 import { type Effect, EFFECTS } from "../../../core/signature.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { isObject } from "../../../schema/json-schema.ts";
-import { compileWildcard, hasWildcard, type TextMatcher } from "./rule-patterns.ts";
+import { compileWildcard, hasWildcard, isPlainText, type TextMatcher } from "./rule-patterns.ts";
 import type { Subject } from "./rule-subject.ts";
 
 const OPERATORS = [">=", "<=", "==", "!=", ">", "<"] as const;
@@ -81,9 +81,12 @@ function splitConditions(text: string): string[] {
   return parts.map((part) => part.trim());
 }
 
+/** A value may begin with a placeholder. */
+const CONDITION = /^([^<>=!\s]+?)\s*:?\s*([<>=!]+(?=<(?:number|name|id|text)>)|[<>=!]+)\s*(.*)$/s;
+
 function parseCondition(text: string): Condition {
   // `amount:>100` is accepted: other parameters of rules are written `name:value`.
-  const [, name = "", operator = "", given = ""] = /^([^<>=!\s]+?)\s*:?\s*([<>=!]+)\s*(.*)$/s.exec(text) ?? [];
+  const [, name = "", operator = "", given = ""] = CONDITION.exec(text) ?? [];
   const known = OPERATORS.find((each) => each === operator);
   if (!known) throw notUnderstood(text, `write NAME>NUMBER, with one of ${OPERATORS.join(" ")}`);
   const isEquality = known === "==" || known === "!=";
@@ -105,11 +108,15 @@ function parseCondition(text: string): Condition {
     throw notUnderstood(text, `"${name}" is not the name of a parameter`);
   }
   const condition: Condition = { text, parameter: name.split("."), operator: known, value, literal };
-  if (typeof value === "string" && value === given.trim() && hasWildcard(value)) {
+  if (value === given.trim() && value === PLAIN_TEXT) condition.matches = isPlainText;
+  else if (typeof value === "string" && value === given.trim() && hasWildcard(value)) {
     condition.matches = compileWildcard(value);
   }
   return condition;
 }
+
+/** Unquoted: any text without code, addresses and links. */
+export const PLAIN_TEXT = "<text>";
 
 const DECIMAL = /^-?\d+(?:\.\d+)?$/;
 
@@ -118,7 +125,7 @@ function valueOf(text: string): number | string | undefined {
   if (DECIMAL.test(text) && isExact(text)) return Number(text);
   const quoted = /^(["'])(.*)\1$/s.exec(text)?.[2];
   if (quoted !== undefined) return quoted;
-  return /^(?:[\w@./:*-]|<(?:number|name)>)+$/.test(text) ? text : undefined;
+  return /^(?:[\w@./:*-]|<(?:number|name|id)>)+$/.test(text) || text === PLAIN_TEXT ? text : undefined;
 }
 
 function limitOf(text: string): number | undefined {
@@ -167,6 +174,8 @@ function compare(condition: Condition, subject: Subject): boolean | undefined {
 
 /** Texts are compared as texts: two long ids that differ in a digit may be the same number. */
 function equals({ value, literal, matches }: Condition, given: unknown): boolean | undefined {
+  // A list is compared as a whole: `tags=='["a","b"]'`.
+  if (Array.isArray(given) && !matches && JSON.stringify(given) === literal) return true;
   if (typeof given === "object") return undefined;
   if (matches) return matches(String(given));
   if (typeof given !== "number") {

@@ -2,6 +2,7 @@ import type { AnyTool } from "../../../core/tool.ts";
 import { toPlainData } from "../../../core/json.ts";
 import { compileGlob, type GlobPattern } from "../../../io/files/glob-pattern.ts";
 import { foldName } from "../../../io/files/path-name.ts";
+import { findHiddenCharacter } from "../../../io/shell/terminal-text.ts";
 import { isObject } from "../../../schema/json-schema.ts";
 import type { PathBases, Subject, SubjectPath } from "./rule-subject.ts";
 
@@ -212,7 +213,8 @@ export type TextMatcher = (text: string) => boolean;
 /**
  * `*` matches any characters, also blanks and line breaks; `\*` is a star. A final ` *` is a word
  * boundary: `ls *` matches `ls` and `ls -l`, never `lsof`. Linear time, even for a hostile pattern. Without a star, `<number>` is one
- * of digits and `<name>` one of letters, digits and `_`: neither reaches another word, folder, option or host. `\<name>` is that text.
+ * of digits, `<name>` one of letters, digits and `_`, and `<id>` one of letters and digits: none reaches another word, folder, option
+ * or host. `\<name>` is that text.
  */
 export function compileWildcard(pattern: string): TextMatcher {
   if (hasPlaceholder(pattern)) return compilePlaceholders(pattern);
@@ -230,10 +232,11 @@ export function compileWildcard(pattern: string): TextMatcher {
     (isBorder && matchesPieces(text, first, rest.slice(0, -1), (rest.at(-1) as string).slice(0, -1)));
 }
 
-const PLACEHOLDER = /(?<!\\)<(number|name)>/;
+const PLACEHOLDER = /(?<!\\)<(number|name|id)>/;
 const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   number: { first: charactersOf(/[0-9]/), all: charactersOf(/[0-9]/), max: 15 },
   name: { first: charactersOf(/[A-Za-z]/), all: charactersOf(/[A-Za-z0-9_]/), max: 64 },
+  id: { first: charactersOf(/[A-Za-z0-9]/), all: charactersOf(/[A-Za-z0-9]/), max: 64 },
 };
 
 interface Placeholder {
@@ -292,17 +295,27 @@ export function compileOpening(pattern: string): TextMatcher {
   return (opening) => first.startsWith(opening.trimEnd()) || (rest.length > 0 && opening.startsWith(first));
 }
 
+const MAX_PLAIN = 4000;
+/** A dot or colon before a letter is of an address, and a hyphen before a word is of an option. */
+const PLAIN =
+  /^(?:[\p{L}\p{Mn}\p{Mc}\p{N} \n!?,()"'’“”„«»#%€£–—，、！？；（）「」《》]|[.:。：](?![\p{L}_])|-(?![\p{L}-])|(?<=[\p{L}\p{N}])-(?=[\p{L}\p{N}]))+$/u;
+
+/** `<text>` in a condition: sentences without code, addresses, links, options and hidden characters. */
+export function isPlainText(text: string): boolean {
+  return text.length <= MAX_PLAIN && text.trim() !== "" && PLAIN.test(text) && findHiddenCharacter(text) === undefined;
+}
+
 export function hasWildcard(pattern: string): boolean {
   return splitAtStars(pattern).length > 1 || hasPlaceholder(pattern);
 }
 
 /** A pattern that matches only this text. */
 export function escapeWildcard(text: string): string {
-  return text.replace(/\*|<(?:number|name)>/g, "\\$&");
+  return text.replace(/\*|<(?:number|name|id)>/g, "\\$&");
 }
 
 function literalOf(text: string): string {
-  return text.replace(/\\(\*|<(?:number|name)>)/g, "$1");
+  return text.replace(/\\(\*|<(?:number|name|id)>)/g, "$1");
 }
 
 function splitAtStars(pattern: string): string[] {
