@@ -173,8 +173,8 @@ export class PolicyKeeper {
     const { file, rows } = (await this.promotion()) ?? {};
     if (!file && !rows) return false;
     if (file) {
-      if (!(await restoreLocalConfig(folder, file, { ...user, begin }))) return false;
-      await store.rules.settings.set("promotion", undefined);
+      const end = (): Promise<void> => store.rules.settings.set("promotion", undefined);
+      if (!(await restoreLocalConfig(folder, file, { ...user, begin, end }))) return false;
     }
     if (rows) {
       const now = await store.rules.list();

@@ -138,12 +138,12 @@ export async function changeLocalConfig(
 
 /**
  * Writes back what was there before a change. False if the file is neither as the change left it nor as it was before. `begin`
- * is called before anything is written.
+ * is called before anything is written, and `end` after it: no other change comes between.
  */
 export async function restoreLocalConfig(
   folder: string,
   { before, after, trusted, untrusted }: LocalChange,
-  { begin, ...options }: UserOptions & { begin(): Promise<void> },
+  { begin, end, ...options }: UserOptions & { begin(): Promise<void>; end(): Promise<void> },
 ): Promise<boolean> {
   const file = localRulesFile(folder, options);
   return withFileLock(file, async () => {
@@ -155,6 +155,7 @@ export async function restoreLocalConfig(
     await changeTrust(folder, { add: untrusted, remove: trusted }, options);
     if (isChanged && was) await writeLocal(file, was);
     else if (isChanged) await rm(file);
+    await end();
     return true;
   });
 }

@@ -139,7 +139,9 @@ interface Field {
 /** What a shell would do something with. */
 const PLAIN_COMMAND = /^[\w@%+=:,./ -]+$/;
 const PLAIN_VALUE = /^[\w@./:-]+$/;
-const DATE = /^(?:\d{4}-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|-?\d\d:\d\d)?)?)?|\d\d:\d\d)$/;
+const NUMBERED = /^[A-Za-z][\w-]* \d{1,9}$/;
+const DATE =
+  /^(?:\d{4}-\d\d(?:-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|-?\d\d:\d\d)?)?)?|\d\d?([./])\d\d?\1\d{4}|\d\d:\d\d)$/;
 const ID = /^(?:\d{1,15}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
 /** Parameters of `exec` that change nothing that runs. */
 const IDLE_PARAMETERS = new Set(["command", "description", "timeout"]);
@@ -163,7 +165,8 @@ function shapeOf(tool: AnyTool, { digest }: AnsweredCall, options: SuggestOption
   if (tool.kind === "write" && tool.origin.type === "builtin") {
     if (typeof path !== "string" || (signature?.changes?.length ?? 1) > 1) return undefined;
     const name = path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
-    if (!/^[\w./-]+$/.test(name) || name.startsWith("/") || name.split("/").includes("..")) return undefined;
+    if (!/^[\p{L}\p{N}_ .,+/-]+$/u.test(name) || name.startsWith("/") || name.split("/").includes(".."))
+      return undefined;
     const fields: Field[] = [{ name: "path", as: "path", value: name }];
     return { key: `change ${fields.map(keyOf).join(" ")}`, form: "change", fields };
   }
@@ -215,6 +218,7 @@ function fieldOf(tool: AnyTool, { at, name, value, role, isWhole, roles }: Leaf)
     return /['\u0000-\u001f\u007f]/.test(text) ? undefined : field("fixed", text);
   }
   if (typeof value !== "string") return undefined;
+  if (role === "amount" && /^\d+(?:\.\d+)?$/.test(value)) return field("range", value);
   const isPlain = isWhole && isPlainText(value);
   if (role === "content" && value !== "") {
     // What a tool executes may stand in a text that is called a message.
@@ -226,7 +230,8 @@ function fieldOf(tool: AnyTool, { at, name, value, role, isWhole, roles }: Leaf)
   if (isSentence && isPlain && !mayExecute(tool)) return field("text", "");
   if (/["\u0000-\u001f\u007f]/.test(value)) return undefined;
   const mayDiffer = (isThing || role === "other" || (role === "none" && DATE.test(value))) && !isOneOfFew(tool, at);
-  if (!mayDiffer || !PLAIN_VALUE.test(value) || isFixedWord(value)) return field("fixed", value);
+  const isReadable = PLAIN_VALUE.test(value) || NUMBERED.test(value) || DATE.test(value);
+  if (!mayDiffer || !isReadable || isFixedWord(value)) return field("fixed", value);
   return field(DATE.test(value) || (isThing && ID.test(value)) ? "whole" : "parts", value);
 }
 
@@ -269,8 +274,7 @@ function keyOf({ as, value }: Field): string {
   const text = String(value);
   if (as === "parts") return skeletonOf(text);
   if (as === "path") return `${text.split("/").length} ${text.split("/")[0]} ${endingOf(text)}`;
-  // A date keeps its year.
-  if (as === "whole") return `${/^\d{4}-/.exec(text)?.[0] ?? ""}${text.replace(/[\da-z]+/gi, "0")}`;
+  if (as === "whole") return wholeOf(text, "0", "0");
   return as === "fixed" ? `=${text}` : as;
 }
 
@@ -388,10 +392,9 @@ function quoted(value: string): string {
 }
 
 /** Of ids and dates: a date keeps its year. */
-function wholeOf(text: string): string {
-  const year = /^\d{4}(?=-\d\d(?!\d))/.exec(text)?.[0] ?? "";
-  if (DATE.test(text) || !text.includes("-")) return year + text.slice(year.length).replace(/\d+/g, "<number>");
-  return text.replace(/[\da-z]+/gi, "<id>");
+function wholeOf(text: string, number = "<number>", id = "<id>"): string {
+  if (DATE.test(text)) return text.replace(/\d+/g, (digits) => (digits.length === 4 ? digits : number));
+  return text.replace(/[\da-z]+/gi, text.includes("-") ? id : number);
 }
 
 /** Undefined if nothing of the value would be left. */

@@ -125,7 +125,9 @@ function valueOf(text: string): number | string | undefined {
   if (DECIMAL.test(text) && isExact(text)) return Number(text);
   const quoted = /^(["'])(.*)\1$/s.exec(text)?.[2];
   if (quoted !== undefined) return quoted;
-  return /^(?:[\w@./:*-]|<(?:number|name|id)>)+$/.test(text) || text === PLAIN_TEXT ? text : undefined;
+  // A blank only beside a placeholder: `100 EUR` is no value.
+  const isValue = /^(?:[\w@./:*-]|<(?:number|name|id)>)+$/.test(text.includes("<") ? text.replaceAll(" ", "") : text);
+  return isValue || text === PLAIN_TEXT ? text : undefined;
 }
 
 function limitOf(text: string): number | undefined {
