@@ -131,6 +131,7 @@ export const JudgeRequest = namedObject("JudgeRequest", {
       .strictObject({
         input: fields,
         without: z.record(z.string(), z.enum(["secret", "too_long"])).optional(),
+        plain: z.array(z.string()).readonly().optional(),
         signature: z
           .strictObject({
             text: z.string(),

@@ -29,7 +29,7 @@ async function openSession() {
   const call = (tool: string, input: object, session = "s1") =>
     host.haft.execute(tool, input, { caller: { session, user: "ann" } });
   await call("read", { path: "a.txt" });
-  await call("write", { path: "docs/a.md", content: "x" });
+  await call("write", { path: "docs/a.md", content: "A line of plain text. ".repeat(20) });
   await call("exec", { command: `npm run build -- --token=${SECRET}` });
   await call("read", { path: "missing.txt" });
   await call("read", { path: "a.txt" }, "other");

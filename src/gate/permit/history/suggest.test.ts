@@ -116,7 +116,7 @@ function openHabits() {
     made("wire", { account: number, amount: number }),
     made("join", { channel: { type: "string", enum: [1, 2, 3, 4, 99].map((at) => `team-${at}`) } }),
     made("ship", { warehouse: text }),
-    made("run_sql", { query: text }),
+    made("query_sql", { query: text }),
     made("post", { message: { ...text, "x-haft-authority": "content" } }),
     made("annotate", { message: text }, "write"),
     made("send_mail", { to: text, body: text }),
@@ -189,7 +189,7 @@ test("where something goes, options and what a tool executes stay as they were s
   for (const command of commands)
     expect(await propose(WORDS.map((word) => call("exec", { command: command(word) })))).toEqual([]);
   // A text that is executed may have the name of one that is only written.
-  expect(await propose([1, 2, 3].map((at) => call("run_sql", { query: `SELECT ${at}` })))).toEqual([]);
+  expect(await propose([1, 2, 3].map((at) => call("query_sql", { query: `SELECT ${at}` })))).toEqual([]);
   for (const name of ["post", "annotate"])
     expect([name, toolOf(name)?.kind, await propose(WORDS.map((message) => call(name, { message })))]).toEqual([
       ...[name, name === "post" ? "execute" : "write"],
@@ -231,8 +231,8 @@ test("numbers and ids are open only as far as their values say what they are", a
     'dim(lamp=="desk" && level==20)',
     'dim(lamp=="desk" && level==40)',
   ]);
-  const apart = [1, 900, 17_000, 42, 5300, 7, 88_000, 640, 123_456];
-  expect(await each(apart, "pick", (unit) => ({ unit }))).toHaveLength(9);
+  const apart = [1, 900, 17_000, 42, 5300, 7, 88_000, 640, 123_456, 33_333];
+  expect(await each(apart, "pick", (unit) => ({ unit }))).toHaveLength(10);
   // `level` is an amount by its name.
   expect(await each(apart, "dim", light)).toEqual(['dim(lamp=="desk" && level>=1 && level<=123456)']);
   expect(await each(apart, "close", (ticket_id) => ({ ticket_id, tags: ["a", "b"] }))).toEqual([
