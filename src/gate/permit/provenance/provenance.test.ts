@@ -328,6 +328,25 @@ describe("a question", () => {
     expect(asked.map(({ verdict }) => verdict.unvouched?.[0]?.origin)).toEqual(["nowhere", "unnamed"]);
   });
 
+  test("says that there are more values than it lists", async () => {
+    const { call, says, asked } = open();
+    await says("Read my mails.");
+    await call("search_mail");
+    await call("invite", { guests: Array.from({ length: 12 }, (_, at) => `eve${at}@evil.com`) });
+    const shown = asked[0]?.verdict.unvouched ?? [];
+    expect(shown.map(({ authority }) => authority)).toEqual([...Array<string>(10).fill("destination"), "call"]);
+  });
+
+  test("does not call a stranger's address the user's data where the text is gone", async () => {
+    const provenance = { mode: "ask", store: new MemoryProvenanceStore() } as const;
+    const first = open(provenance);
+    await first.says("Read my mails.");
+    await first.call("search_mail");
+    const { call, asked } = open(provenance);
+    await call("send_mail", { to: "dan@lawyers.com", body: "" });
+    expect(asked[0]?.verdict.unvouched?.[0]?.origin).toBe("unread");
+  });
+
   test("is asked once: a yes approves exactly these values", async () => {
     const { call, says } = open({}, { approved: true });
     await says("Pay Carl's invoice.");

@@ -305,12 +305,15 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
         (await readResult?.(callId, call.caller));
       return recorded && valuesOf(recorded);
     });
-    const values = unvouched.slice(0, MAX_SHOWN).map(({ argument, value, authority }): UnvouchedValue => {
+    const values = unvouched.slice(0, MAX_SHOWN).map((each): UnvouchedValue => {
+      const { argument, value, authority } = each;
       const source = authority === "call" ? undefined : firstSource(value, texts.found);
       const missing = texts.isWhole ? "nowhere" : "unread";
-      const origin = source ? "text" : state.isKnown(value) ? "unnamed" : missing;
+      const origin = source ? "text" : state.isKnown(each) ? "unnamed" : missing;
       return { argument, value: value.slice(0, MAX_SHOWN_VALUE), authority, origin, source };
     });
+    // There are more than a list can show.
+    if (unvouched.length > MAX_SHOWN) values.push({ argument: "", value: "", authority: "call", origin: "nowhere" });
     const [first] = values;
     const key =
       first?.authority === "call" || first?.authority === "private" ? first.authority : (first?.origin ?? "nowhere");

@@ -61,6 +61,8 @@ interface RecordEntry {
 
 interface StoredRecord extends RecordEntry {
   about: string;
+  /** It stood beside text of others: a stranger may be its sender. */
+  isText: boolean;
   group: Group;
 }
 
@@ -213,7 +215,7 @@ export class SessionState {
       const { service, others, serviceWords, otherWords } = record;
       const all = [...service, ...others, ...serviceWords.map(Math.abs), ...otherWords];
       for (const each of new Set(all)) count(group.counts, each);
-      const stored = { ...record, about, group };
+      const stored = { ...record, about, group, isText: isText ?? false };
       for (const value of service) {
         const known = this.#records.get(value) ?? [];
         known.push(stored);
@@ -261,9 +263,13 @@ export class SessionState {
     const [page] = destinations.length === 1 ? destinations : [];
     const isField = ({ role, value }: Argument): boolean =>
       role === "target" && page !== undefined && !isStrict && this.#made.has(this.#hashField(page.value, value));
+    // A service has sent a code to confirm what this session began, and nobody has used it.
+    const isCode = ({ path, value, role }: Argument): boolean =>
+      role !== "destination" && role !== "target" && hasCode && isOneTimeCode(path, value);
+    const hasCode = !isStrict && (this.#codes.get(serverOf(tool.name)) ?? 0) > 0;
     const words = isStrict || !OPENS.test(name) || EXPOSES.test(name) ? 2 : 1;
     const unnamed = [...checked, ...exposing].filter(
-      (each) => !this.#isVouched(each, isStrict, words) && !isField(each) && !this.#isSentCode(tool, each, isStrict),
+      (each) => !this.#isVouched(each, isStrict, words) && !isField(each) && !isCode(each),
     );
     const unvouched = unnamed.filter((each) => !isRead(each)).map(asUnvouched);
     // Nobody vouches for an address that is only read: the labels still count.
@@ -284,12 +290,6 @@ export class SessionState {
     if (destinations.length > 0 || tool.reachesOut || tool.isConfined)
       unvouched.push(...outgoing.flatMap((each) => this.#linksIn(each, isStrict)));
     return { unvouched, hasAuthority: checked.length > 0 && !isFollowed };
-  }
-
-  /** A service has sent a code to confirm what this session began, and nobody has used it. */
-  #isSentCode({ name }: JudgedTool, { path, value, role }: Argument, isStrict: boolean): boolean {
-    if (isStrict || role === "destination" || role === "target" || !isOneTimeCode(path, value)) return false;
-    return (this.#codes.get(serverOf(name)) ?? 0) > 0;
   }
 
   #privateIn({ path, value }: Argument): Unvouched[] {
@@ -381,10 +381,10 @@ export class SessionState {
     });
   }
 
-  /** Whether the value is known from the user's own data or a service, so that only the user's naming is missing. */
-  isKnown(value: string): boolean {
-    const hash = this.valueHash(value);
-    return this.#own.has(hash) || this.#records.has(hash);
+  /** Whether the value is known from the user's own data, or an id from a service, so that only the user's naming is missing. */
+  isKnown({ value, authority }: Unvouched): boolean {
+    const records = this.#records.get(this.valueHash(value)) ?? [];
+    return this.#own.has(this.valueHash(value)) || records.some((each) => authority === "target" || !each.isText);
   }
 
   approvedEntry(values: readonly Unvouched[]): ProvenanceEntry {

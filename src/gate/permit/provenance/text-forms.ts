@@ -99,7 +99,6 @@ export function pathMade(text: string, folders: readonly string[], inputs: reado
   return others.length === 0 && isBelow && !path.includes("..") ? path : undefined;
 }
 
-/** Without double and last slashes. */
 export function pathForm(path: string): string {
   return path.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "");
 }
@@ -107,7 +106,6 @@ export function pathForm(path: string): string {
 const FIELD_NAME = /\s(?:id|name)\s*=\s*["']?([\w.:-]{1,64})/gi;
 const FIELD = /<(?:input|select|textarea|button)\b[^>]{0,500}>/gi;
 
-/** The ids and names of the fields of a form. */
 export function formFieldsIn(html: string): string[] {
   const tags = html.includes("<") ? (html.match(FIELD) ?? []) : [];
   return tags.flatMap((tag) => [...tag.matchAll(FIELD_NAME)].flatMap(([, id]) => id ?? []));
@@ -116,7 +114,6 @@ export function formFieldsIn(html: string): string[] {
 const CODE_NAME =
   /(?:^|[._])(?:otp|totp|passcode|(?:one_?time|verification|confirmation|security|auth|authentication|sms|mfa|2fa)_?(?:code|password|pin))$/i;
 
-/** Whether an argument takes a code that confirms what was begun. */
 export function isOneTimeCode(path: string, value: string): boolean {
   return CODE_NAME.test(path.replace(/([a-z0-9])([A-Z])/g, "$1_$2")) && /^[A-Za-z0-9-]{4,10}$/.test(value.trim());
 }
