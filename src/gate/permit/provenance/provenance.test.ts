@@ -664,6 +664,7 @@ describe("what a session has begun itself asks nothing", () => {
     write("clone_no", { local_path: text }, { run: () => "The path '/work/app' exists already." }),
     write("create_file", { path: text }, { run: () => "It exists." }),
     write("delete", { path: text }),
+    write("copy", { source: text, target_path: text }),
     tool(
       "page",
       { url: text },
@@ -700,6 +701,14 @@ describe("what a session has begun itself asks nothing", () => {
     ["a path in a new folder", [["clone", { local_path: "/work" }]], ["delete", { path: "/work/app/x" }], false],
     ["one beside it", [["clone", { local_path: "/work" }]], ["delete", { path: "/work/other" }], true],
     ["one above it", [["clone", { local_path: "/work" }]], ["delete", { path: "/work/app/../../etc" }], true],
+    ["an escaped path", [["clone", { local_path: "/work" }]], ["delete", { path: "/work/app/%2e%2e/x" }], true],
+    ["a path of a share", [["clone", { local_path: "/work" }]], ["delete", { path: "//work/app" }], true],
+    [
+      "a copy of another file",
+      [["clone", { local_path: "/work" }]],
+      ["copy", { source: "/home/key", target_path: "/work/app/x" }],
+      true,
+    ],
     ["one of two paths", [["clone_two", { local_path: "/work" }]], ["delete", { path: "/work/app" }], true],
     ["a new file", [["fetch_file", { mail_id: "m-81" }]], ["delete", { path: "/downloads/cat.jpg" }], false],
     ["a file beside it", [["fetch_file", { mail_id: "m-81" }]], ["delete", { path: "/downloads/a.jpg" }], true],

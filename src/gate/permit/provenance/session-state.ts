@@ -253,6 +253,9 @@ export class SessionState {
     const destinations = of("destination");
     const targets = isNew ? of("target").filter(({ path }) => path.includes("[")) : of("target");
     const strong = [...destinations, ...targets, ...(tool.isConfined ? [] : of("code"))];
+    // What is copied into an own folder is named by an argument of any name.
+    if (targets.some(({ value }) => this.#isMadePath(value)))
+      strong.push(...of("other").filter(({ value }) => /^\s*(?:[~\\/]|[a-z]:[\\/])/i.test(value)));
     // A right that is given to somebody whom the user named is covered by the name.
     if (destinations.length === 0) strong.push(...of("privilege"));
     const isUnlabelled = !tool.isBuiltIn && !tool.roles.isExplicit;
@@ -350,8 +353,9 @@ export class SessionState {
 
   /** A file that this session has made, or a path below a folder that it has made. */
   #isMadePath(value: string): boolean {
-    const path = pathForm(value.trim());
-    if (!path.includes("/") || path.includes("..")) return false;
+    const path = pathForm(value);
+    // No escapes, no variables, no share of another machine.
+    if (!/^\/(?!\/)[\p{L}\p{N}/ ._()@+,=-]+$/u.test(value) || path.includes("..")) return false;
     const isBelow = addressesAbove(path).some((each) => this.#made.has(this.#hash(`folder ${each}`)));
     return isBelow || this.#made.has(this.valueHash(path));
   }
@@ -365,8 +369,8 @@ export class SessionState {
     const isTarget = words > 0;
     return (this.#records.get(hash) ?? []).some(({ about, group, service, others, serviceWords, otherWords }) => {
       if (isTarget && kind !== undefined) {
-        const hasKind = service.includes(this.#hashKind("some", hash));
-        if (hasKind ? !service.includes(this.#hashKind(kind, hash)) : !about.includes(kind)) return false;
+        const hasKind = service.includes(this.#hash(`some ${hash}`));
+        if (hasKind ? !service.includes(this.#hash(`${kind} ${hash}`)) : !about.includes(kind)) return false;
       }
       const max = Math.max(1, group.size / 4);
       const isRare = (each: number): boolean => (group.counts.get(each) ?? 0) <= max;
@@ -414,8 +418,7 @@ export class SessionState {
     const makes = !tool.isReadOnly && !isText;
     const inputs = given.map(({ value }) => pathForm(value));
     const folders = makes ? inputs.filter((each, at) => given[at]?.role === "target" && each.startsWith("/")) : [];
-    const pages = given.filter(({ role }) => role === "destination");
-    const [page] = pages.length === 1 ? pages : [];
+    const [page, another] = given.filter(({ role }) => role === "destination");
     if (makes && given.some(({ path, value }) => isOneTimeCode(path, value))) found.codes--;
     let left = MAX_READ;
     let hasText = false;
@@ -453,7 +456,7 @@ export class SessionState {
       for (let at = 0; at < text.length; at += SLICE) {
         const slice = text.length <= SLICE ? text : text.slice(at, at + SLICE + OVERLAP);
         for (const one of addressesIn(slice)) found.addresses.add(this.#hashAddress(one));
-        for (const id of page ? formFieldsIn(slice) : []) found.made.add(this.#hashField(page?.value ?? "", id));
+        if (page && !another) for (const id of formFieldsIn(slice)) found.made.add(this.#hashField(page.value, id));
         yield;
       }
     }.bind(this);
@@ -512,7 +515,7 @@ export class SessionState {
     (isService ? record.service : record.others).add(hash);
     const kind = FILES.test(field) ? "file" : kindOf(field);
     if (isService && kind !== undefined)
-      record.service.add(this.#hashKind("some", hash)).add(this.#hashKind(kind, hash));
+      record.service.add(this.#hash(`some ${hash}`)).add(this.#hash(`${kind} ${hash}`));
     for (const word of tellingWords(part, true)) {
       const each = this.#hashWord(word);
       if (isService) record.serviceWords.add(/^day |^\d/.test(word) ? -each : each);
@@ -593,10 +596,6 @@ export class SessionState {
 
   #hashField(page: string, id: string): number {
     return this.#hash(`field ${addressForm(page)} ${id}`);
-  }
-
-  #hashKind(kind: string, hash: number): number {
-    return this.#hash(`${kind} ${hash}`);
   }
 
   readonly #hashWord = (word: string): number => this.#hash(`word ${word}`);
