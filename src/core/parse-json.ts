@@ -16,8 +16,8 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * The text without commas before a closing bracket, or undefined if it has none. A comma that follows no value stays, so
- * that `[,]` is not read as an empty list.
+ * The text without commas before a closing bracket or the end, or undefined if it has none. A comma that follows no value
+ * stays, so that `[,]` is not read as an empty list.
  */
 export function withoutTrailingCommas(text: string): string | undefined {
   let kept = "";
@@ -36,6 +36,7 @@ export function withoutTrailingCommas(text: string): string | undefined {
     before = first;
     if (first === QUOTE) i = endOfString(text, i) - 1;
   }
+  if (comma !== -1) return kept + text.slice(from, comma);
   return from === 0 ? undefined : kept + text.slice(from);
 }
 

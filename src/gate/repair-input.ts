@@ -84,14 +84,17 @@ function isAlike(left: string, right: string): boolean {
 function words(name: string): string {
   return name
     .replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, "_")
+    .trim()
     .replaceAll(/[\s-]/g, "_")
     .toLowerCase();
 }
 
 /** What models put around the parameters: the field of a call that has them, or the keyword of the schema. */
-const WRAPPERS: readonly string[] = ["arguments", "args", "input", "parameters", "params", "properties"];
+const WRAPPERS = /^(?:arguments|args|kwargs|input|tool_input|parameters|params|properties|function)$/;
+/** The field of a call that names the tool. */
+const NAMING = /^(?:name|tool|tool_name|function|function_name)$/;
 /** What a whole call has beside its name and its parameters. */
-const BESIDE: readonly string[] = ["name", "type", "id", "call_id"];
+const BESIDE: readonly string[] = ["type", "id", "call_id"];
 
 /**
  * What an input has in one wrapper: `{"arguments": {…}}`, `{"read": {…}}`, `{"name": "read", "arguments": {…}}`. Undefined
@@ -102,12 +105,15 @@ export function unwrapInput(tool: AnyTool, { input, repairs }: Reading, requeste
   const namesTool = (name: unknown): boolean =>
     typeof name === "string" && isAlike(name, calledName(tool, requestedName));
   const keys = Object.keys(input);
-  const isCall = Object.hasOwn(input, "name");
+  const naming = keys.filter((key) => NAMING.test(words(key)) && typeof input[key] === "string");
+  const isCall = naming.length > 0 || isObject(input["function"]);
   const isSchema = input["type"] === "object" && Object.hasOwn(input, "properties");
-  const wrappers = keys.filter((key) => !(isCall && BESIDE.includes(key)) && !(isSchema && key === "type"));
+  const wrappers = keys.filter(
+    (key) => !naming.includes(key) && !(isCall && BESIDE.includes(key)) && !(isSchema && key === "type"),
+  );
   const [wrapper] = wrappers;
-  if (wrapper === undefined || wrappers.length > 1 || (isCall && !namesTool(input["name"]))) return undefined;
-  if (!WRAPPERS.includes(wrapper) && !namesTool(wrapper)) return undefined;
+  if (wrapper === undefined || wrappers.length > 1 || !naming.every((key) => namesTool(input[key]))) return undefined;
+  if (!WRAPPERS.test(words(wrapper)) && !namesTool(wrapper)) return undefined;
   if (keys.some((key) => isParameter(tool, key, key === wrapper))) return undefined;
   const inner = innerObject(input[wrapper]);
   return inner && { input: inner, repairs: [...repairs, `${wrapper}: read as the input itself`] };
@@ -177,11 +183,12 @@ function repair(value: unknown, types: ReadonlySet<JsonType>): Repaired | undefi
 /** A value that differs from exactly one of the listed ones, in case or in how words are separated. */
 function repairCase(value: unknown, root: JsonSchema, wanted: JsonSchema): Repaired | undefined {
   if (typeof value !== "string") return undefined;
+  const written = value.trim().replace(/^(["'])(.*)\1$/, "$2");
   const listed = new Set<string>();
   for (const part of partsOf(root, wanted)) {
     for (const choice of [part["const"], part["enum"]].flat()) if (typeof choice === "string") listed.add(choice);
   }
-  const [meant, ...others] = [...listed].filter((choice) => isAlike(choice, value));
+  const [meant, ...others] = [...listed].filter((choice) => isAlike(choice, written));
   if (meant === undefined || others.length > 0 || meant === value) return undefined;
   return { value: meant, what: `${JSON.stringify(value.slice(0, 40))} was read as ${JSON.stringify(meant)}` };
 }
@@ -200,9 +207,13 @@ function repairText(value: string, types: ReadonlySet<JsonType>): Repaired | und
   if (types.has("boolean") && (flag === "true" || flag === "false")) {
     return { value: flag === "true", what: `the text ${JSON.stringify(text)} was read as ${flag}` };
   }
-  if ((types.has("object") && text.startsWith("{")) || (types.has("array") && text.startsWith("["))) {
+  if (types.has("array") ? /^[[{]/.test(text) : types.has("object") && text.startsWith("{")) {
     try {
-      return { value: copyInput(parseLeniently(text, [])), what: "JSON that was encoded twice was decoded" };
+      const decoded = copyInput(parseLeniently(text, []));
+      return {
+        value: isObject(decoded) && !types.has("object") ? [decoded] : decoded,
+        what: "JSON that was encoded twice was decoded",
+      };
     } catch {
       return undefined;
     }
@@ -232,10 +243,12 @@ function parseLeniently(text: string, repairs: string[]): unknown {
   try {
     return parseJson(text);
   } catch (thrown) {
-    const repaired = withoutTrailingCommas(text);
-    if (repaired === undefined) throw thrown;
+    const plain = /^\s*```(?:json)?[ \t]*\n([^`]*)\n[ \t]*```\s*$/.exec(text)?.[1] ?? text;
+    const repaired = withoutTrailingCommas(plain) ?? plain;
+    if (repaired === text) throw thrown;
     const parsed = parseJson(repaired);
-    repairs.push("a trailing comma was removed from the JSON");
+    if (plain !== text) repairs.push("the code block around the JSON was removed");
+    if (repaired !== plain) repairs.push("a trailing comma was removed from the JSON");
     return parsed;
   }
 }
