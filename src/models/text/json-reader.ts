@@ -214,9 +214,15 @@ function* readWord(reader: JsonReader, position: StringPosition): Reading {
 const VALUE_END = markerSet([",", "}", "]"]);
 
 function* readBareText(reader: JsonReader, start: string, position: StringPosition): Reading {
+  const { quote } = reader.dialect;
   let text = start;
-  const end = yield* readUntil(reader.source, VALUE_END, (piece) => void (text += piece));
+  const ends = quote === undefined ? VALUE_END : markerSet([...VALUE_END.markers, quote]);
+  const end = yield* readUntil(reader.source, ends, (piece) => void (text += piece));
   if (!end) throw cutOff(`inside its ${position}`);
+  if (end.marker === quote) {
+    reader.repair("the missing mark before a text was added");
+    reader.source.take(end.length);
+  }
   reader.write(JSON.stringify(text.trim()));
 }
 

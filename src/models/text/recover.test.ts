@@ -325,8 +325,42 @@ describe("what other parsers lost", () => {
   test("the name of a tool, if the id of a call is only a number", () => {
     const text =
       '<|tool_calls_section_begin|><|tool_call_begin|>3<|tool_call_argument_begin|>{"a":"x"}<|tool_call_end|><|tool_calls_section_end|>';
-    expect(readEveryWay(text, { tools, format: "kimi-k2" }).calls).toMatchObject([
+    const several = [...tools, { name: "g", parameters: { type: "object" } }];
+    expect(readEveryWay(text, { tools: several, format: "kimi-k2" }).calls).toMatchObject([
       { name: "", failure: { message: expect.stringContaining("its id has no name of a tool") } },
+    ]);
+    expect(readEveryWay(text, { tools, format: "kimi-k2" }).calls).toMatchObject([
+      { name: "f", modelId: "3", input: { a: "x" }, repairs: [expect.stringContaining("f is the only one")] },
+    ]);
+  });
+
+  test.each<[text: string, schema: object, value: unknown]>([
+    ["42", { type: ["string", "integer"] }, 42],
+    ["042", { type: ["string", "integer"] }, "042"],
+    ["true", { type: ["string", "integer"] }, "true"],
+    ["true", { type: ["string", "boolean"] }, true],
+    ['{"a": 1}', { type: ["string", "object"] }, { a: 1 }],
+    ['{"a": 1}', { type: "string" }, '{"a": 1}'],
+    ["{a: 1}", { type: ["string", "object"] }, "{a: 1}"],
+    ["[1]", { type: ["string", "object"] }, "[1]"],
+    ['"7"', { type: "integer" }, 7],
+    ['"7"', { type: "string" }, '"7"'],
+  ])("the value %s for %j", (text, schema, value) => {
+    const own = [{ name: "f", parameters: { type: "object", properties: { a: schema } } }];
+    const written = `<tool_call>f<arg_key>a</arg_key><arg_value>${text}</arg_value></tool_call>`;
+    expect(callsOf(readEveryWay(written, { tools: own, format: "glm" }))).toEqual([{ name: "f", input: { a: value } }]);
+  });
+
+  test("a text whose first mark is missing (gemma4)", () => {
+    const text = '<|tool_call>call:f{a:weather in Tokyo<|"|>,list:[<|"|>x<|"|>,y<|"|>]}<tool_call|>';
+    const [call] = readEveryWay(text, { tools, format: "gemma4" }).calls;
+    expect(call).toMatchObject({ input: { a: "weather in Tokyo", list: ["x", "y"] }, repairs: [expect.any(String)] });
+  });
+
+  test("what CDATA holds in a short tag, as auto", () => {
+    const text = '<function name="f"><param name="a"><![CDATA[<b> </param>]]></param></function>';
+    expect(callsOf(readEveryWay(text, { tools, format: "auto" }))).toEqual([
+      { name: "f", input: { a: "<b> </param>" } },
     ]);
   });
 });

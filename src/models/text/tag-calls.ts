@@ -430,7 +430,8 @@ export function createTagInput({ calls, tools }: CallReader, untyped: Untyped, i
       if (key === "__proto__") throw new Malformed('a parameter cannot be named "__proto__"');
       if (Object.hasOwn(input, key)) throw new Malformed(`the parameter ${key} is given twice`);
       if (count >= MAX_PARAMETERS) throw new Malformed("it has too many parameters", "input_too_large");
-      const types = tools.typesOf(calls.name, key) ?? (declared === "text" ? TEXT : undefined);
+      const wanted = tools.typesOf(calls.name, key);
+      const types = declared === "text" && wanted?.has("string") !== false ? TEXT : wanted;
       const rule = declared === "json" ? "json" : untyped;
       const mayBeTags = isNested && types !== undefined && (types.has("array") || types.has("object"));
       const isText = isPlainText(types, rule) && !mayBeTags;

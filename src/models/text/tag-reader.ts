@@ -153,7 +153,8 @@ export function* readTagValue(
   stream?: (piece: string) => void,
 ): Reading<string> {
   if (shape.markup === "xml") return yield* readXmlValue(reader, ends, stream);
-  if (shape.markup === "cdata") {
+  // Only MiniCPM5, which writes CDATA, has the short tag: `auto` reads its calls as those of Qwen.
+  if (shape.markup === "cdata" || ends.close === "</param>") {
     const at = yield* lookPastSpace(reader.source, 0);
     if (yield* atMarker(reader.source, CDATA_OPEN, at)) return yield* readXmlValue(reader, ends, stream);
   }

@@ -1,6 +1,7 @@
 import { ToolError } from "../../core/error.ts";
 import { parseJson } from "../../core/parse-json.ts";
 import type { JsonType } from "../../schema/json-schema.ts";
+import { admitsType, typeOfValue } from "../../schema/schema-properties.ts";
 import { type JsonReader, readJson, skipBlanks } from "./json-reader.ts";
 import { Malformed, markerSet, Source } from "./text-source.ts";
 
@@ -10,12 +11,12 @@ export type Untyped = "infer" | "text" | "json";
 /** Whether the value is the literal text, which can be streamed before it is complete. */
 export function isPlainText(types: ReadonlySet<JsonType> | undefined, untyped: Untyped): boolean {
   if (!types) return untyped === "text";
-  return types.has("string") && !types.has("null");
+  return types.has("string") && types.size === 1;
 }
 
 /**
- * Converts text to the type of the schema. Text that does not fit stays text, and the gate reports the problem. A
- * conversion is made only if it has one meaning.
+ * Converts text to the type of the schema. Text that does not fit stays text, and the gate reports the problem. Of a text
+ * and another type it is the other one if nothing is lost: `42`, but not `042`.
  */
 export function typeValue(
   text: string,
@@ -23,9 +24,9 @@ export function typeValue(
   { untyped, repair }: { untyped: Untyped; repair(what: string): void },
 ): unknown {
   if (!types) return untyped === "text" ? text : untyped === "json" ? (jsonIn(text, repair) ?? text) : inferType(text);
-  const trimmed = text.trim();
+  const trimmed = text.trim().replace(/^(\\?")([-+.\w]*)\1$/, types.has("string") ? "$&" : "$2");
   if (types.has("null") && trimmed === "null") return null;
-  if (types.has("string")) return text;
+  if (types.has("string")) return otherThanText(trimmed, types) ?? text;
   if (types.has("boolean") && /^(?:true|false)$/i.test(trimmed)) return trimmed.toLowerCase() === "true";
   if ((types.has("number") || types.has("integer")) && NUMBER.test(trimmed)) {
     const number = Number(trimmed);
@@ -33,6 +34,15 @@ export function typeValue(
   }
   if (types.has("object") || types.has("array")) return jsonIn(text, repair) ?? text;
   return text;
+}
+
+function otherThanText(text: string, types: ReadonlySet<JsonType>): unknown {
+  try {
+    const value = /^[[{]/.test(text) ? parseJson(text) : inferType(text);
+    return admitsType(types, typeOfValue(value)) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;

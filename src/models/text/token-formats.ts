@@ -98,7 +98,12 @@ function* readOne(reader: CallReader, shape: TokenCalls): Reading {
   if (!separator) throw new Malformed(`${shape.separator[0]} is missing after its name`);
   source.take(separator.length);
   let name = shape.nameFrom(head);
-  if (/^\d+$/.test(name) && !reader.tools.has(name)) throw new Malformed("its id has no name of a tool");
+  if (/^\d+$/.test(name) && !reader.tools.has(name)) {
+    const [only, ...others] = reader.tools.names;
+    if (only === undefined || others.length > 0) throw new Malformed("its id has no name of a tool");
+    calls.repair(`its id names no tool: ${only} is the only one`);
+    name = only;
+  }
   if (head !== name) calls.setModelId(head);
   if (shape.nameFollows && head === "function" && (yield* skipSpace(source)) !== OPEN_OBJECT) {
     if (tags && (yield* atMarker(source, markerSet(heads)))) return yield* readTags(reader, shape, tags);
@@ -355,7 +360,7 @@ function gemma(name: TextFormatName, open: string, close: string, quote: string)
     name,
     sections: () => [gemmaSection({ format: name, open, close, quote })],
     reasoning: [["<|channel>thought\n", "<channel|>"]],
-    controlTokens: ["<turn|>"],
+    controlTokens: ["<turn|>", "<|channel>thought<channel|>"],
     write: writeEach(({ name: tool, input }) => `${open}call:${tool}${gemmaLiteral(input, quote)}${close}`, {
       between: "",
     }),
