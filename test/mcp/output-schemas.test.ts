@@ -275,6 +275,7 @@ describe("the structured content of built-in tools", () => {
         const client = await connectDirectly(haft, { era, name });
         const { tools } = await client.listTools();
         expect([name, tools.filter(({ outputSchema }) => outputSchema).length]).toEqual([name, count]);
+        expect([name, tools.some(({ annotations }) => annotations)]).toEqual([name, name !== "opencode"]);
         const built = await client.callTool({ name: "json_stringify", arguments: { data: 1 } });
         expect(built).toMatchObject({ content: [{ type: "text", text: "1" }] });
         expect(built.structuredContent).toEqual(count === 2 ? { text: "1" } : undefined);

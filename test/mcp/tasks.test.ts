@@ -347,3 +347,114 @@ describe.each(["http", "one connection"] as const)("Haft's own client, over %s",
     expect(textOf(result.content)).toContain("unknown");
   });
 });
+
+describe("a client that listens to tasks", () => {
+  const META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+  };
+  const LISTENED = { "io.modelcontextprotocol/subscriptionId": "l1" };
+
+  const listen = (taskIds: unknown[], capabilities: object = KNOWS) => ({
+    jsonrpc: "2.0" as const,
+    id: "l1",
+    method: "subscriptions/listen",
+    params: {
+      notifications: { taskIds },
+      _meta: { ...META, "io.modelcontextprotocol/clientCapabilities": capabilities },
+    },
+  });
+
+  const open = (url: URL, message: object, as = "ada") =>
+    fetch(url, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${as}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "subscriptions/listen",
+      },
+      body: JSON.stringify(message),
+    });
+
+  const tick = ({ haft }: ReturnType<typeof architecture>): void => {
+    const ticking = setInterval(() => void haft.clock.advance(500), 20);
+    onTestFinished(() => clearInterval(ticking));
+  };
+
+  const messagesOf = (text: string) =>
+    [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!) as Record<string, unknown>);
+
+  test("gets each status once, as tasks/get has it, until the last task has ended", async () => {
+    const at = architecture();
+    const { url } = await at.serve();
+    tick(at);
+    const { taskId } = (await call(url, "long")).result!;
+    const response = await open(url, listen([taskId, "unknown"]));
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    const readUntil = async (part: string): Promise<void> => {
+      while (!text.includes(part)) {
+        const { value, done } = await reader.read();
+        if (done) return;
+        text += value;
+      }
+    };
+    await readUntil("half of it");
+    at.open();
+    await readUntil("nothing of this");
+    const [acknowledged, ...others] = messagesOf(text);
+    expect(acknowledged).toMatchObject({
+      method: "notifications/subscriptions/acknowledged",
+      params: { notifications: { taskIds: [taskId] }, _meta: LISTENED },
+    });
+    const ended = others.pop();
+    expect(ended).toMatchObject({ id: "l1", result: { resultType: "complete", _meta: LISTENED } });
+    expect(new Set(others.map(({ method }) => method))).toEqual(new Set(["notifications/tasks"]));
+    const { resultType: _, ...task } = (await ask(url, "get", taskId)).result!;
+    expect(others.at(-1)!["params"]).toMatchObject({ ...task, _meta: LISTENED, status: "completed" });
+    const states = others.map(({ params }) => JSON.stringify({ ...(params as object), ttlMs: 0 }));
+    expect(new Set(states).size).toBe(states.length);
+  });
+
+  test("gets nothing about the tasks of others, and an error without the capability", async () => {
+    const { url } = await architecture().serve();
+    const { taskId } = (await call(url, "long")).result!;
+    const theirs = messagesOf(await (await open(url, listen([taskId]), "bob")).text());
+    expect(theirs[0]).toMatchObject({ params: { notifications: { taskIds: [] } } });
+    expect(JSON.stringify(theirs)).not.toContain("working");
+    const [refused] = messagesOf(await (await open(url, listen([taskId], {}))).text());
+    expect(refused).toMatchObject({
+      id: "l1",
+      error: { code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } },
+    });
+  });
+
+  test("gets the same over stdio, and nothing more after it cancelled", async () => {
+    const at = architecture();
+    const [client, server] = InMemoryTransport.createLinkedPair();
+    const serving = await serveMcp(at.runtime, server, DESCRIBE);
+    onTestFinished(() => serving.close());
+    const received: Record<string, unknown>[] = [];
+    client.onmessage = (message) => void received.push(message as Record<string, unknown>);
+    await client.start();
+    const meta = listen([]).params._meta;
+    const send = (message: object) => client.send({ jsonrpc: "2.0", ...message } as never);
+    await send({ id: 1, method: "tools/call", params: { name: "long", arguments: {}, _meta: meta } });
+    await vi.waitFor(() => expect(received).toHaveLength(1));
+    const { taskId } = received[0]!["result"] as { taskId: string };
+    tick(at);
+    await send(listen([taskId]));
+    await vi.waitFor(() => expect(JSON.stringify(received)).toContain("half of it"));
+    expect(received[1]).toMatchObject({ params: { notifications: { taskIds: [taskId] }, _meta: LISTENED } });
+    // The server's own questions stay inside.
+    expect(received.slice(1).every(({ method }) => method !== undefined)).toBe(true);
+    await send({ method: "notifications/cancelled", params: { requestId: "l1" } });
+    const before = received.length;
+    at.open();
+    await vi.waitFor(async () => expect((await at.haft.jobs.list())[0]?.state).toBe("completed"));
+    for (let i = 0; i < 5; i++) await at.haft.clock.advance(500);
+    expect(received).toHaveLength(before);
+  });
+});

@@ -28,20 +28,9 @@ const UNLISTED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Their schemas say what an example would show. */
-const WITHOUT_EXAMPLES: ReadonlySet<string> = new Set([
-  ...[
-    "delete_file",
-    "exec",
-    "get_file_info",
-    "glob",
-    "list_files",
-    "move_file",
-    "process",
-    "read",
-    "read_many",
-    "write",
-  ],
-]);
+const WITHOUT_EXAMPLES: ReadonlySet<string> = new Set(
+  "delete_file exec get_file_info glob list_files move_file process read read_many write".split(" "),
+);
 
 /** The definition of a tool for clients. */
 function describeTool(tool: AnyTool, options: DescribeOptions): ToolDefinition {
@@ -114,6 +103,9 @@ function isOpenWorld({ kind, labels, origin }: AnyTool): boolean {
  */
 const SHOWS_ONLY_DATA = /^(?:claude.?code|codex|opencode|cursor)/i;
 
+/** These clients do not read annotations. The others ask, or run calls at the same time, by them. */
+const IGNORES_ANNOTATIONS = /^(?:opencode|cline|roo)/i;
+
 /** The schema of the structured content that this client gets from a tool, if it gets any. */
 export function outputSchemaFor(tool: AnyTool | undefined, clientName: string): JsonSchema | undefined {
   return tool?.origin.type === "builtin" && SHOWS_ONLY_DATA.test(clientName) ? undefined : tool?.output?.jsonSchema;
@@ -170,8 +162,12 @@ export class ServedTools {
       ? this.#runtime.tools.shown({ among: all, caller }).tools
       : all.toSorted((a, b) => byName(this.#definitionOf(a), this.#definitionOf(b)));
     return tools.map((tool) => {
-      const definition = this.#definitionOf(tool);
-      return outputSchemaFor(tool, clientName) ? definition : { ...definition, outputSchema: undefined };
+      const { outputSchema, annotations, ...definition } = this.#definitionOf(tool);
+      return {
+        ...definition,
+        outputSchema: outputSchemaFor(tool, clientName) && outputSchema,
+        annotations: IGNORES_ANNOTATIONS.test(clientName) ? undefined : annotations,
+      };
     });
   }
 

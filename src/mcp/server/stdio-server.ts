@@ -13,6 +13,7 @@ import { createMcpService, forwardChanges, loadServerSdk, type McpConnection, ty
 import { isObject } from "../../schema/json-schema.ts";
 import { answerToolCall } from "./call-tool.ts";
 import { createLegacyRound } from "./round.ts";
+import { createTaskSubscriptions } from "./task-notifications.ts";
 
 /** How one connection is served. */
 export interface ServeMcpOptions extends McpServerOptions {
@@ -75,13 +76,18 @@ export async function serveMcp(
     { transport, onerror: (error) => options.onError?.(error) },
   );
   const forward = transport.onmessage;
+  const tasks = createTaskSubscriptions(transport, {
+    clock: service.clock,
+    forward: (message) => forward?.(message),
+  });
   transport.onmessage = (message, extra) => {
-    if (!direct.take(message)) forward?.(message, extra);
+    if (!direct.take(message) && !tasks.take(message)) forward?.(message, extra);
   };
   const closed = new Promise<void>((resolve) => {
     const before = transport.onclose;
     transport.onclose = () => {
       direct.close();
+      tasks.close();
       before?.();
       service.close();
       resolve();

@@ -1,11 +1,12 @@
 import { checkKeys, keysOf, withDefaults } from "../../core/options.ts";
 import { randomUUID } from "node:crypto";
 import type { NodeIncomingMessageLike, NodeServerResponseLike } from "@modelcontextprotocol/node";
-import type { Server, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import type { JSONRPCRequest, Server, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import type { Timer } from "../../core/clock.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { createMcpServer } from "./mcp-server.ts";
+import { listenOverHttp } from "./task-notifications.ts";
 import { type ChangeListener, createMcpService, type McpService } from "./mcp-service.ts";
 import {
   MCP_SERVER_KEYS,
@@ -118,8 +119,17 @@ export async function createMcpEndpoint(runtime: McpRuntime, options: McpEndpoin
     if (await sdk.isLegacyRequest(request, body?.json, { maxRequestBodySize: maxBodyBytes })) {
       return legacy.serve(request, body?.json, identity);
     }
-    identities.set(request, identity);
-    return modern.fetch(request, { parsedBody: body?.json });
+    const forward = (message: unknown, from = request): Promise<Response> => {
+      identities.set(from, identity);
+      return modern.fetch(from, { parsedBody: message });
+    };
+    const asClient = (message: JSONRPCRequest): Promise<Response> => {
+      const headers = new Headers(request.headers);
+      headers.set("mcp-method", message.method);
+      headers.set("mcp-name", String(message.params?.["taskId"]));
+      return forward(message, new Request(request.url, { method: "POST", headers }));
+    };
+    return listenOverHttp(body?.json, { clock: service.clock, forward: asClient }) ?? forward(body?.json);
   }
 
   function checkOrigin(request: Request): Response | undefined {
