@@ -33,6 +33,11 @@ export class ForeignInput {
     else this.set(name, value, from);
   }
 
+  /** As `move`, for a flag that means the opposite. */
+  moveInverted(from: string, name: string): void {
+    this.move(from, name, (value) => (flagOf(value) === undefined ? undefined : !flagOf(value)));
+  }
+
   /** Removes a parameter that changes nothing here, and records why. */
   drop(name: string, why: string): void {
     if (!this.has(name)) return;

@@ -86,7 +86,7 @@ export function createAskUserTool({ isUnattended = false }: AskUserOptions = {})
     },
     parameters: Parameters,
     dialects: { claude: { name: "AskUserQuestion" }, codex: { name: "request_user_input" } },
-    aliases: ["ask_question", "ask_followup_question", "question"],
+    aliases: ["ask_question", "ask_user_question", "ask_followup_question", "question"],
     convertInput: convertQuestions,
     kind: "readonly",
     category: ToolCategory.SESSION,

@@ -85,6 +85,7 @@ export function createApplyPatchTool({
       "diagnostics?": CHANGE_FIELDS["diagnostics?"],
     }),
     permission: "confirm",
+    aliases: ["patch"],
     dialects: { codex: { name: "apply_patch", parameters: { patch: "input" } } },
     parameters: z.object({
       patch: z.string().describe("The patch, from *** Begin Patch to *** End Patch"),

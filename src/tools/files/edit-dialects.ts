@@ -19,7 +19,7 @@ export const EDIT_ALIASES = {
 } as const;
 
 /** Anthropic's editor: one tool for what are several tools here. */
-export const EDITOR_NAMES = ["str_replace_based_edit_tool", "str_replace_editor"];
+export const EDITOR_NAMES = ["str_replace_based_edit_tool", "str_replace_editor", "editor"];
 
 export function convertEdit(input: Record<string, unknown>, calledAs: string): ForeignInput {
   const foreign = new ForeignInput(input);
@@ -28,6 +28,7 @@ export function convertEdit(input: Record<string, unknown>, calledAs: string): F
   if (flagOf(input["dryRun"]) === false) foreign.drop("dryRun", "it is the default");
   foreign.refuse("dryRun", "An edit is made, and can be undone. A person who approves it sees the difference first.");
   foreign.drop("task_progress", "the to-do list has its own tool");
+  if (calledAs === "editor") convertEditor(foreign);
   if (foreign.has("expected_replacements")) {
     const expected = integerOf(foreign.take("expected_replacements"));
     const advice = "Set replace_all to change every occurrence, or quote one that is unique.";
@@ -36,7 +37,11 @@ export function convertEdit(input: Record<string, unknown>, calledAs: string): F
   }
   if (!Array.isArray(input["edits"])) return foreign;
   for (const [index, edit] of input["edits"].entries()) {
-    if (isObject(edit)) renameEdit(edit, `edits[${index}]`, foreign);
+    if (!isObject(edit)) continue;
+    renameEdit(edit, `edits[${index}]`, foreign);
+    for (const name of ["filePath", "file_path"]) {
+      if (edit[name] !== undefined && edit[name] === input["path"]) delete edit[name];
+    }
   }
   if (calledAs === "MultiEdit") refuseDependentEdits(input["edits"], foreign);
   return foreign;
@@ -52,6 +57,11 @@ function convertBlocks(foreign: ForeignInput, calledAs: string): void {
     const edits = readBlocks(String(foreign.take("diff")));
     if (edits) foreign.set("edits", edits, "diff");
     else foreign.problems.push("diff: is not a list of SEARCH and REPLACE blocks; send old_string and new_string");
+  }
+  foreign.move("search", "old_string");
+  foreign.move("replace", "new_string");
+  for (const name of ["use_regex", "ignore_case"]) {
+    if (flagOf(foreign.input[name]) === false) foreign.drop(name, "it is the default");
   }
   const operations: unknown = foreign.input["operations"];
   if (!Array.isArray(operations)) return;
@@ -133,6 +143,13 @@ const OTHER_COMMANDS: Readonly<Record<string, string>> = {
   insert: "Send old_string, the line before the new lines, and new_string, that line and the new ones.",
   undo_edit: "A change is undone with another edit; the user can undo it with `haft undo`.",
 };
+
+/** Cline: without a text to replace it makes a file, or inserts lines. */
+function convertEditor(foreign: ForeignInput): void {
+  if ((foreign.input["insert_line"] ?? null) === null) foreign.take("insert_line");
+  foreign.refuse("insert_line", OTHER_COMMANDS["insert"] ?? "");
+  foreign.input["old_string"] ??= "";
+}
 
 /** What `redirectEditor` sends to another tool comes here only if the caller does not have that tool. */
 function convertCommand(foreign: ForeignInput): void {

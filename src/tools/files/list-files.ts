@@ -57,7 +57,7 @@ export function createListFilesTool({ files, listTree }: ListFilesDependencies) 
     kind: "readonly",
     category: "file",
     tags: ["file"],
-    aliases: ["list_directory", "list_dir", "list_directory_with_sizes", "directory_tree"],
+    aliases: ["list", "list_directory", "list_dir", "list_directory_with_sizes", "directory_tree"],
     dialects: {
       claude: { name: "LS" },
       codex: { name: "list_dir", parameters: { path: "dir_path" } },

@@ -1,4 +1,4 @@
-import type { ToolDialect } from "../../core/tool.ts";
+import type { AnyTool, ToolDialect } from "../../core/tool.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { flagOf, ForeignInput, integerOf } from "../../core/adopt/foreign-input.ts";
 
@@ -36,6 +36,8 @@ const LAST_LINES = ["end_line", "endLine", "end_line_one_indexed_inclusive"];
 /** Ranges of other clients as `offset` and `limit`: first and last line, a pair of them, or the first lines. */
 export function convertRange(input: Record<string, unknown>): ForeignInput {
   const foreign = new ForeignInput(input);
+  const { args } = input;
+  if (isObject(args) && Object.keys(args).join() === "file") foreign.move("args", "files", () => [args["file"]].flat());
   convertFiles(foreign);
   if (input["mode"] === "slice") foreign.drop("mode", "lines are always returned as they are");
   foreign.refuse("mode", 'Only "slice" is known: send offset and limit.');
@@ -120,10 +122,7 @@ function convertLines(foreign: ForeignInput, { name, first, last, isPair }: Give
 
 /** Gemini's options of what to leave out, as `respect_gitignore`. */
 export function convertFiltering(foreign: ForeignInput): void {
-  foreign.move("no_ignore", "respect_gitignore", (value) => {
-    const flag = flagOf(value);
-    return flag === undefined ? undefined : !flag;
-  });
+  foreign.moveInverted("no_ignore", "respect_gitignore");
   if (!foreign.has("file_filtering_options")) return;
   const name = "file_filtering_options";
   const options = foreign.take(name);
@@ -134,9 +133,22 @@ export function convertFiltering(foreign: ForeignInput): void {
   }
 }
 
-/** Parameters of Gemini's `read_many_files`. */
+/** One file, of which Cline may want a part. */
+export const redirectOne: NonNullable<AnyTool["redirect"]> = ({ files, ...rest }, calledAs) =>
+  calledAs === "read_files" && Array.isArray(files) && files.length === 1
+    ? { name: "read", input: { files, ...rest } }
+    : undefined;
+
+/** Parameters of Gemini's `read_many_files`, and Cline's list of files. */
 export function convertReadMany(input: Record<string, unknown>): ForeignInput {
   const foreign = new ForeignInput(input);
+  const { paths } = input;
+  if (Array.isArray(paths) && paths.some(isObject)) {
+    const isWhole = (file: unknown): boolean =>
+      isObject(file) && Object.entries(file).every(([name, value]) => name === "path" || value === null);
+    if (paths.every(isWhole)) input["paths"] = paths.map((file: Record<string, unknown>) => file["path"]);
+    else foreign.problems.push("paths: whole files are read; for a part of one call read with offset and limit");
+  }
   convertFiltering(foreign);
   const isDefault = (name: string): boolean => flagOf(input[name]) === true;
   if (isDefault("recursive")) foreign.drop("recursive", "the patterns decide it");

@@ -14,7 +14,7 @@ import { isSpillAddress } from "../../io/files/spill-folder.ts";
 import { isSensitivePath } from "../../io/files/path-policy.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
 import { filesOf, type FileToolDependencies } from "./file-access.ts";
-import { convertReadMany } from "./read-dialects.ts";
+import { convertReadMany, redirectOne } from "./read-dialects.ts";
 import type { ReadPath } from "./read.ts";
 
 /** Finds files by a pattern. The tools of another folder do it. */
@@ -121,7 +121,8 @@ export function createReadManyTool(dependencies: ReadManyDependencies, readPath:
     },
     // The result is already bounded here; the gate must not cut it again.
     limits: { maxResultBytes: 256 * 1024, maxResultTokens: 64_000 },
-    aliases: ["read_multiple_files"],
+    aliases: ["read_multiple_files", "read_files"],
+    redirect: redirectOne,
     dialects: {
       snake: { name: "read_many_files" },
       gemini: { name: "read_many_files", parameters: { paths: "include" } },

@@ -47,10 +47,7 @@ export function createGlobTool(dependencies: SearchDependencies) {
     },
     convertInput: (input) => {
       const foreign = new ForeignInput(input);
-      foreign.move("no_ignore", "respect_gitignore", (value) => {
-        const flag = flagOf(value);
-        return flag === undefined ? undefined : !flag;
-      });
+      foreign.moveInverted("no_ignore", "respect_gitignore");
       if (flagOf(input["respect_gemini_ignore"]) === false) {
         foreign.drop("respect_gemini_ignore", ".geminiignore files are never used");
       }

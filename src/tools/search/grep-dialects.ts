@@ -80,13 +80,19 @@ export function convertGrep(input: Record<string, unknown>, calledAs: string): F
     foreign.problems.push("pattern: may be a pattern of names or of text; send regex to search in files");
   }
   foreign.move("regex", "pattern");
+  foreign.move("queries", "pattern", (queries) =>
+    [queries]
+      .flat()
+      .map((each) => `(?:${String(each)})`)
+      .join("|"),
+  );
   foreign.drop("task_progress", "the to-do list has its own tool");
   // Two clients mean different things by it: lines of the result, and files.
   foreign.refuse(
     "exclude_pattern",
     'To leave out files use "exclude", such as *.test.ts. Lines cannot be left out: make the pattern narrower.',
   );
-  foreign.move("no_ignore", "respect_gitignore", inverted);
+  foreign.moveInverted("no_ignore", "respect_gitignore");
   foreign.move("names_only", "output_mode", (value) => {
     const flag = flagOf(value);
     return flag === undefined ? undefined : flag ? "files_with_matches" : "content";
@@ -99,9 +105,4 @@ export function convertGrep(input: Record<string, unknown>, calledAs: string): F
     foreign.set("output_mode", "files_with_matches", calledAs);
   }
   return foreign;
-}
-
-function inverted(value: unknown): boolean | undefined {
-  const flag = flagOf(value);
-  return flag === undefined ? undefined : !flag;
 }

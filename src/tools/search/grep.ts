@@ -73,7 +73,7 @@ export function createGrepTool(dependencies: SearchDependencies) {
     kind: "readonly",
     category: "search",
     tags: ["search"],
-    aliases: ["search_file_content", "search_files"],
+    aliases: ["search_file_content", "search_files", "search_codebase"],
     convertInput: convertGrep,
     redirect: redirectNames,
     dialects: {

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { isObject } from "../../schema/json-schema.ts";
 import type { AnyTool, ToolDialect } from "../../core/tool.ts";
 import { quoteWord } from "../../io/shell/rebuilt-word.ts";
 import { ForeignInput, flagOf, integerOf } from "../../core/adopt/foreign-input.ts";
@@ -45,6 +46,7 @@ const SHELLS = new Set(["bash", "sh"]);
 export function convertExec(input: Record<string, unknown>, calledAs: string): ForeignInput {
   const foreign = new ForeignInput(input);
   convertTimeout(foreign, calledAs);
+  if (calledAs === "run_commands") convertCommands(foreign);
   if (Array.isArray(input["command"])) {
     const words: unknown[] = input["command"];
     const command = words.every((word) => typeof word === "string") ? commandOf(words) : undefined;
@@ -81,6 +83,16 @@ export function convertExec(input: Record<string, unknown>, calledAs: string): F
   else if (foreign.take("requires_approval") !== undefined) foreign.input["requires_approval"] = true;
   foreign.drop("task_progress", "the to-do list has its own tool");
   return foreign;
+}
+
+/** A list of one command, a text or a program with its arguments, as Cline sends it. */
+function convertCommands(foreign: ForeignInput): void {
+  if (!foreign.has("commands")) return;
+  const [command, ...others] = [foreign.take("commands")].flat();
+  if (others.length > 0)
+    foreign.problems.push("commands: one call runs one command; join them with &&, or make more calls");
+  else if (!isObject(command)) foreign.set("command", command, "commands");
+  else foreign.set("command", [command["command"], command["args"] ?? []].flat(), "commands");
 }
 
 function millisecondsOf(seconds: unknown): number | undefined {

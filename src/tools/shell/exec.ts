@@ -131,7 +131,7 @@ export function createExecTool(dependencies: ExecDependencies) {
     kind: ToolKind.Execute,
     category: ToolCategory.RUNTIME,
     tags: ["shell", "bash", "command", "terminal", "run"],
-    aliases: ["bash", "shell", "shell_command", "execute_command"],
+    aliases: ["bash", "shell", "local_shell", "shell_command", "execute_command", "run_commands"],
     convertInput: convertExec,
     redirect: redirectPatch,
     dialects: {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ToolCategory } from "../../core/category.ts";
+import { ForeignInput } from "../../core/adopt/foreign-input.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { errorCode, type ErrorCode, errorMessage, toolError } from "../../core/error.ts";
 import { disarmText, wrapUntrusted } from "../../core/untrusted-text.ts";
@@ -65,6 +66,7 @@ export function createWebSearchTool({ fetch, search = {}, env = {} }: WebSearchD
       numResults: "limit",
       q: "query",
     },
+    convertInput: convertDomains,
     dialects: { claude: { name: "WebSearch" }, gemini: { name: "google_web_search" } },
     kind: "readonly",
     category: ToolCategory.NETWORK,
@@ -113,6 +115,19 @@ export function createWebSearchTool({ fetch, search = {}, env = {} }: WebSearchD
       throw searchFailed(problems);
     },
   });
+}
+
+/** Claude Code's lists of hosts as the operators that search engines know. */
+function convertDomains(input: Record<string, unknown>): ForeignInput {
+  const foreign = new ForeignInput(input);
+  foreign.drop("provider", "the user chose the provider");
+  const sites = (name: string): string[] => [foreign.take(name) ?? []].flat().map((host) => `site:${String(host)}`);
+  const blocked = sites("blocked_domains").map((site) => `-${site}`);
+  const terms = [sites("allowed_domains").join(" OR "), ...blocked].filter(Boolean).join(" ");
+  if (terms === "" || typeof input["query"] !== "string") return foreign;
+  input["query"] += ` ${terms}`;
+  foreign.repairs.push(`the domains: read as ${terms} in the query`);
+  return foreign;
 }
 
 function disarmed({ title, url, snippet, published }: SearchResult): SearchResult {
