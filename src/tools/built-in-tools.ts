@@ -118,6 +118,7 @@ export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
     isCore: true,
     knownAs: ["read_file"],
     sameAs: { opencode: ["read"], gemini: ["read_file"] },
+    partlyKnownAs: ["read_files"],
   },
   { name: "read_artifact", category: "artifact", sameAs: { opencode: [], gemini: [] } },
   {
@@ -165,5 +166,6 @@ export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
     isCore: true,
     knownAs: ["write_file"],
     sameAs: { opencode: ["write"], gemini: ["write_file"] },
+    partlyKnownAs: ["str_replace_based_edit_tool", "str_replace_editor", "editor"],
   },
 ];

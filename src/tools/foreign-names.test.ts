@@ -659,6 +659,16 @@ describe("a foreign name is the same tool for policy", () => {
     ["glob", "search_files", { path: ".", pattern: "*" }],
     ["grep", "search_files", { path: ".", regex: "x" }],
     ["search_files", "glob", { pattern: "*" }],
+    ["read_files", "read_files", { files: [{ path: "a.txt" }] }],
+    ["read_files", "read_files", { files: [{ path: "a.txt" }, { path: "b.txt" }] }],
+    ["read", "read_files", { files: [{ path: "a.txt" }] }],
+    ["run_commands", "exec", { command: "ls" }],
+    ["editor", "editor", { path: "a.txt", old_text: "one", new_text: "1" }],
+    [
+      "str_replace_based_edit_tool",
+      "str_replace_based_edit_tool",
+      { command: "create", path: "b.txt", file_text: "1" },
+    ],
     ["search_files", "search_files", { path: ".", pattern: "*" }],
   ])("a rule that denies %s denies %s", async (denied, name, input) => {
     const { haft } = open({ rules: { deny: [denied] } });

@@ -91,6 +91,7 @@ export function createReadTool(dependencies: FileToolDependencies, readPath = cr
       isCore: true,
       knownAs: ["read_file"],
       sameAs: { opencode: ["read"], gemini: ["read_file"] },
+      partlyKnownAs: ["read_files"],
     },
     output: READ_OUTPUT,
     labels: ["sensitive_data"],

@@ -45,6 +45,7 @@ export function createWriteTool(dependencies: FileToolDependencies) {
       isCore: true,
       knownAs: ["write_file"],
       sameAs: { opencode: ["write"], gemini: ["write_file"] },
+      partlyKnownAs: ["str_replace_based_edit_tool", "str_replace_editor", "editor"],
     },
     output: describeOutput(CHANGE_FIELDS),
     permission: "confirm",
