@@ -4,16 +4,19 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
+import { pathToFileURL } from "node:url";
 import { spawn as spawnOnTerminal } from "@lydell/node-pty";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { dynamicTool, generateText, isStepCount, jsonSchema } from "ai";
 import Anser from "anser";
-import { model } from "../examples/coding-agent/model.mjs";
 import { HAFT, show, signIn, takePicture, withDemo } from "./demo.mjs";
 import { ROOT } from "./root.mjs";
 
-const PROJECT = join(ROOT, "examples", "coding-agent", "project");
+const EXAMPLE = join(ROOT, "examples", "coding-agent");
+const PROJECT = join(EXAMPLE, "project");
+// It imports the built package, so the types of scripts do not know it.
+const { model } = await import(pathToFileURL(join(EXAMPLE, "model.mjs")).href);
 const FILES = {
   "cart.mjs": readFileSync(join(PROJECT, "cart.mjs"), "utf8"),
   "cart.test.mjs": readFileSync(join(PROJECT, "cart.test.mjs"), "utf8"),
@@ -76,12 +79,13 @@ async function runAgent({ folder, env }) {
   const { tools } = await client.listTools();
   const toolSet = Object.fromEntries(
     tools.map(({ name, description, inputSchema }) => {
+      const schema = /** @type {import("ai").JSONSchema7} */ (/** @type {unknown} */ (inputSchema));
       const execute = async (input) => {
         console.log(`agent: ${name} ${JSON.stringify(input)}`);
         const { content } = await client.callTool({ name, arguments: input }, { timeout: 10 * 60_000 });
-        return content.map((part) => part.text ?? "").join("\n");
+        return content.map((part) => ("text" in part ? part.text : "")).join("\n");
       };
-      return [name, dynamicTool({ description, inputSchema: jsonSchema(inputSchema), execute })];
+      return [name, dynamicTool({ description, inputSchema: jsonSchema(schema), execute })];
     }),
   );
   const prompt = "The tests of this project fail. Find out why and fix it.";

@@ -78,7 +78,7 @@ beforeAll(async () => {
   });
   for (const name of ["asks", "asks_allowed", "asks_hooked"])
     haft.register({ ...own, name, kind: "write", permission: "confirm", run: () => "done" });
-  for (const name of ["plain", "plain_asked", "plain_denied", "plain_hooked", "plain_reviewed"])
+  for (const name of ["plain", "plain_asked", "plain_denied", "plain_hooked", "plain_reviewed", "plain_limited"])
     haft.register({ ...own, name, kind: "readonly", run: () => "done" });
 });
 afterAll(() => started.close());
@@ -164,6 +164,10 @@ const ROUNDS: readonly Readonly<Record<string, Probe>>[] = [
     "permissions.allow": [["asks_allowed"], async () => (await statusOf("asks_allowed")) === "completed"],
     "permissions.ask": [["plain_asked"], async () => (await statusOf("plain_asked")) === "pending"],
     "permissions.deny": [["plain_denied"], async () => (await statusOf("plain_denied")) === "failed"],
+    "permissions.limits": [
+      [{ tools: "plain_limited", calls: 1, per: "hour" }],
+      async () => (await statusOf("plain_limited")) === "completed" && (await statusOf("plain_limited")) === "failed",
+    ],
     "permissions.defaultPermission": ["auto", async () => (await statusOf("undeclared")) === "completed"],
     "permissions.tests": [[{ tool: "plain", expect: "allow" }], shown("permissions.tests")],
     "hooks.PreToolUse": [

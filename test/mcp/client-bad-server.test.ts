@@ -70,6 +70,14 @@ describe("a faulty server affects only its own calls", () => {
     expect(hub.statusOf("bad").faults.join()).toContain("more than 500 notifications a second");
   });
 
+  test("progress that arrives in one piece with the result is an update", async () => {
+    const { haft } = await connectHub([scripted("bad")]);
+    const updates: unknown[] = [];
+    const onUpdate = (update: unknown) => void updates.push(update);
+    expect(await haft.execute("mcp__bad__progress_with_result", {}, { onUpdate })).toMatchObject({ details: "done" });
+    expect(updates).toContainEqual(expect.objectContaining({ progress: expect.objectContaining({ done: 2 }) }));
+  });
+
   test("of a flood of log messages only the last few are kept", async () => {
     const { haft, hub } = await connectHub([scripted("bad")]);
     await haft.execute("mcp__bad__log_flood");

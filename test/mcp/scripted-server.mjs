@@ -20,6 +20,7 @@ const TOOLS = [
   "twice",
   "wrong_id",
   "progress_flood",
+  "progress_with_result",
   "ask_sampling",
   "late",
   "env",
@@ -89,6 +90,14 @@ const RUN = {
     for (let i = 0; i < 100_000; i++)
       send({ method: "notifications/progress", params: { progressToken: token, progress: i } });
     answer(id, text("flooded"));
+  },
+  progress_with_result: (id, _args, token) => {
+    const progress = [1, 2].map((done) => ({
+      method: "notifications/progress",
+      params: { progressToken: token, progress: done, total: 2 },
+    }));
+    const messages = [...progress, { id, result: text("done") }];
+    process.stdout.write(messages.map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join(""));
   },
   log_flood: (id) => {
     for (let i = 0; i < 20_000; i++)

@@ -188,7 +188,8 @@ function interceptMessages(transport: Transport, intercepts: readonly Intercept[
   // The SDK sets the handler when it connects, and another one during the negotiation.
   Object.defineProperty(transport, "onmessage", {
     get: () => handler,
-    set(next: OnMessage | undefined) {
+    set(last: OnMessage | undefined) {
+      const next = last && afterNotifications(last);
       handler =
         next &&
         ((message, extra) => {
@@ -197,6 +198,27 @@ function interceptMessages(transport: Transport, intercepts: readonly Intercept[
         });
     },
   });
+}
+
+/**
+ * Holds what arrives together with a notification until its handler has run: the SDK runs it one microtask later, and with the
+ * response of a call it forgets who follows its progress.
+ */
+function afterNotifications(next: OnMessage): OnMessage {
+  let held: Parameters<OnMessage>[] | undefined;
+  return (message, extra) => {
+    if (held) held.push([message, extra]);
+    else if ("id" in message) next(message, extra);
+    else void deliver((held = [[message, extra]]));
+  };
+
+  async function deliver(messages: Parameters<OnMessage>[]): Promise<void> {
+    for (const [message, extra] of messages) {
+      next(message, extra);
+      if (!("id" in message)) await undefined;
+    }
+    held = undefined;
+  }
 }
 
 /** Notifications that must not be lost, because they are not repeated. */
