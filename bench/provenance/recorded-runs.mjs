@@ -6,7 +6,7 @@ import { parse } from "yaml";
 /** Tasks that a model solved, and attacks that it carried out. */
 export function loadRuns(folder) {
   const files = readdirSync(folder, { recursive: true }).filter((file) => file.endsWith(".json"));
-  return files.sort().flatMap((file) => {
+  return files.sort((one, other) => (one < other ? -1 : 1)).flatMap((file) => {
     const run = JSON.parse(readFileSync(join(folder, file), "utf8"));
     const isAttack = run.injection_task_id !== null && run.injection_task_id !== undefined;
     const isTask = run.user_task_id?.startsWith("user_task");
