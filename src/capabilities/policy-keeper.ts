@@ -167,11 +167,11 @@ export class PolicyKeeper {
     };
   }
 
-  /** The state before the last promotion, exactly. False if there is none, or if it was changed since. `begin`: as above. */
-  async rollback({ by, begin }: { by?: string; begin(): Promise<void> }): Promise<boolean> {
+  /** The state before this promotion, exactly. False if it is not the last one, or if it was changed since. `begin`: as above. */
+  async rollback(id: string, { by, begin }: { by?: string; begin(): Promise<void> }): Promise<boolean> {
     const { folder, store, user, haft } = this.#options;
-    const { file, rows } = (await this.promotion()) ?? {};
-    if (!file && !rows) return false;
+    const { id: last, file, rows } = (await this.promotion()) ?? {};
+    if (last !== id || (!file && !rows)) return false;
     if (file) {
       const end = (): Promise<void> => store.rules.settings.set("promotion", undefined);
       if (!(await restoreLocalConfig(folder, file, { ...user, begin, end }))) return false;

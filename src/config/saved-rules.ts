@@ -121,7 +121,11 @@ export async function changeLocalConfig(
         throw new ConfigError([{ file, path: `permissions.${list}`, message: `"${rule}" is not there now.` }]);
       rules.delete(at);
     }
-    for (const { list, rule } of add) (await rulesOf(document, { list, file })).add(document.createNode(rule));
+    for (const { list, rule } of add) {
+      const rules = await rulesOf(document, { list, file });
+      // Another process may have saved it meanwhile.
+      if (!textsOf(rules).includes(rule)) rules.add(document.createNode(rule));
+    }
     for (const [path, value] of set) document.setIn(path, document.createNode(value));
     const bytes = Buffer.from(document.toString({ lineWidth: 0 }));
     const store = openTrustStore(userPaths(options));

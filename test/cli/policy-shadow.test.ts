@@ -172,6 +172,12 @@ test("in a shared store a promotion is one transaction, and one that comes too l
   expect(await saved()).toEqual(["Edit(keep/**)", "Edit(c/**)"]);
   await rollback();
   expect(await saved()).toEqual(["Edit(keep/**)", "Edit(c/**)"]);
+  // Of two promotions, the one that a person wants to take back must be the last one.
+  const earlier = await promote("Edit(d/**)");
+  await promote("Edit(e/**)");
+  expect(await keeper.rollback(earlier.id, { begin: async () => undefined })).toBe(false);
+  expect(await saved()).toEqual(["Edit(keep/**)", "Edit(c/**)", "Edit(d/**)", "Edit(e/**)"]);
+  expect(actions.splice(-2)).toEqual(["policy_promoted", "policy_promoted"]);
   expect(actions).toEqual([
     ...["policy_promoted", "policy_promoted", "policy_promoted_failed"],
     ...["policy_rolled_back", "policy_rolled_back_failed", "policy_rolled_back"],

@@ -20,7 +20,7 @@ interface ShadowKeeper {
   promotion(): Promise<PromotionInfo | undefined>;
   plan(change: PolicyChange, changed: RuleSet): { plan: PromotionInfo["plan"]; blocked: Rule[] };
   promote(name: string, plan: PromotionInfo["plan"], options: Begun): Promise<PromotionInfo | undefined>;
-  rollback(options: Begun): Promise<boolean>;
+  rollback(id: string, options: Begun): Promise<boolean>;
 }
 
 interface Begun {
@@ -185,7 +185,7 @@ export function createShadowApi(
       if (!made) throw new ApiError("not_found", "No policy was promoted", "Rules are removed on the policy page.");
       const { name, plan } = made;
       await recorded({ action: "policy_rolled_back", by, name, promotion: made.id }, async (options) => {
-        if (await keeper().rollback(options)) return;
+        if (await keeper().rollback(made.id, options)) return;
         throw new ApiError(
           "conflict",
           `The saved rules (${keeper().origin}) were changed since "${name}" was promoted, and nothing was taken back`,
