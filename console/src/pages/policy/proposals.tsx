@@ -22,8 +22,8 @@ const words = defineWords({
     `还会允许 ${count} 次未经同意的已记录调用。`,
   ],
   open: [
-    "Values at *, <name>, <number>, <id> and <text> are open: nobody is asked about new ones.",
-    "*、<name>、<number>、<id> 和 <text> 处的值是开放的：新值不再询问。",
+    "Values at *, <name>, <number>, <id>, <hex> and <text> are open: nobody is asked about new ones.",
+    "*、<name>、<number>、<id>、<hex> 和 <text> 处的值是开放的：新值不再询问。",
   ],
   exact: [
     "Only calls with exactly these values, and numbers between the smallest and the largest that were seen.",
@@ -78,7 +78,7 @@ export function ProposalBody(props: {
   const [failure, act] = useAction("policy");
   const accept = (): void => act(api.policy.answerProposal({ id, answer: "accept" }), onAccepted);
   useKeys(canChange && hasKey ? { p: { label: w.keyAccept, run: accept } } : {});
-  const isOpen = rules.some((rule) => /\*|<(?:id|name|number|text)>/.test(rule));
+  const isOpen = rules.some((rule) => /\*|<(?:hex|id|name|number|text)>/.test(rule));
   return (
     <>
       <code className="rule-text">

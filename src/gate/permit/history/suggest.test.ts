@@ -242,7 +242,7 @@ test("numbers and ids are open only as far as their values say what they are", a
   expect(await each(dates, "book", (day) => ({ day }))).toEqual(["book(day==2026-<number>-<number>)"]);
   const ids = WORDS.map((_, at) => `8f3a2b1c-4a1f-4${at + 100}-a1b2-0123456789ab`);
   expect(await each(ids, "open_file", (file_id) => ({ file_id }))).toEqual([
-    "open_file(file_id==<id>-<id>-<id>-<id>-<id>)",
+    "open_file(file_id==<hex>-<hex>-<hex>-<hex>-<hex>)",
   ]);
 });
 

@@ -142,7 +142,7 @@ const PLAIN_VALUE = /^[\w@./:-]+$/;
 const NUMBERED = /^[A-Za-z][\w-]* \d{1,9}$/;
 const DATE =
   /^(?:\d{4}-\d\d(?:-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|-?\d\d:\d\d)?)?)?|\d\d?([./])\d\d?\1\d{4}|\d\d:\d\d)$/;
-const ID = /^(?:\d{1,15}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
+const ID = /^(?:\d{1,15}|(?=[a-f]*\d)[\da-f]{7,64}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
 /** Parameters of `exec` that change nothing that runs. */
 const IDLE_PARAMETERS = new Set(["command", "description", "timeout"]);
 
@@ -229,7 +229,10 @@ function fieldOf(tool: AnyTool, { at, name, value, role, isWhole, roles }: Leaf)
   const isSentence = role === "other" && tool.kind === "write" && value.split(" ").length > 2;
   if (isSentence && isPlain && !mayExecute(tool)) return field("text", "");
   if (/["\u0000-\u001f\u007f]/.test(value)) return undefined;
-  const mayDiffer = (isThing || role === "other" || (role === "none" && DATE.test(value))) && !isOneOfFew(tool, at);
+  // `tracking_code`
+  const isCode = role === "code" && wordsOf(name).length > 1 && /^[\w-]*\d[\w-]*$/.test(value);
+  const isKnown = isThing || isCode || role === "other" || (role === "none" && DATE.test(value));
+  const mayDiffer = isKnown && !isOneOfFew(tool, at);
   const isReadable = PLAIN_VALUE.test(value) || NUMBERED.test(value) || DATE.test(value);
   if (!mayDiffer || !isReadable || isFixedWord(value)) return field("fixed", value);
   return field(DATE.test(value) || (isThing && ID.test(value)) ? "whole" : "parts", value);
@@ -274,7 +277,7 @@ function keyOf({ as, value }: Field): string {
   const text = String(value);
   if (as === "parts") return skeletonOf(text);
   if (as === "path") return `${text.split("/").length} ${text.split("/")[0]} ${endingOf(text)}`;
-  if (as === "whole") return wholeOf(text, "0", "0");
+  if (as === "whole") return wholeOf(text);
   return as === "fixed" ? `=${text}` : as;
 }
 
@@ -351,7 +354,7 @@ function isDense(values: readonly string[]): boolean {
 }
 
 const MEASURE =
-  /^(?:balance|bonus|brightness|budget|bytes|cost|count|days|discount|distance|duration|entries|fee|height|hours|length|level|limit|minutes|months|percent|percentage|price|quantity|rating|rent|rows|salary|score|seconds|size|sum|temperature|threshold|tip|total|volume|weeks|weight|width)$/;
+  /^(?:balance|bonus|brightness|budget|bytes|cost|count|days|delta|discount|distance|duration|entries|fee|height|hours|length|level|limit|minutes|months|percent|percentage|points|price|quantity|rate|rating|ratio|rent|rows|salary|score|seconds|size|sum|temperature|threshold|tip|total|value|volume|weeks|weight|width)$/;
 
 function ruleOf(tool: AnyTool, group: readonly Shape[]): string | undefined {
   const [first] = group;
@@ -374,8 +377,10 @@ function ruleOf(tool: AnyTool, group: readonly Shape[]): string | undefined {
     else if (as === "range" || (as === "measure" && !isSame)) {
       const numbers = values.map(Number);
       conditions.push(`${name}>=${Math.min(...numbers)}`, `${name}<=${Math.max(...numbers)}`);
-    } else if (as === "whole" && !isSame) conditions.push(`${name}==${wholeOf(String(value))}`);
-    else if (as !== "parts") conditions.push(`${name}==${typeof value === "string" ? quoted(value) : value}`);
+    } else if (as === "whole" && !isSame) {
+      const isHex = values.some((each) => /[a-f]/i.test(String(each)) && !DATE.test(String(each)));
+      conditions.push(`${name}==${wholeOf(String(value), isHex ? "<hex>" : "<number>")}`);
+    } else if (as !== "parts") conditions.push(`${name}==${typeof value === "string" ? quoted(value) : value}`);
     else {
       const pattern = generalise(values.map(String));
       if (pattern === undefined) return undefined;
@@ -392,9 +397,9 @@ function quoted(value: string): string {
 }
 
 /** Of ids and dates: a date keeps its year. */
-function wholeOf(text: string, number = "<number>", id = "<id>"): string {
-  if (DATE.test(text)) return text.replace(/\d+/g, (digits) => (digits.length === 4 ? digits : number));
-  return text.replace(/[\da-z]+/gi, text.includes("-") ? id : number);
+function wholeOf(text: string, placeholder = "0"): string {
+  if (DATE.test(text)) return text.replace(/\d+/g, (digits) => (digits.length === 4 ? digits : placeholder));
+  return text.replace(/[\da-f]+/gi, placeholder);
 }
 
 /** Undefined if nothing of the value would be left. */
@@ -467,7 +472,7 @@ function isSafe(candidates: readonly Candidate[], tool: AnyTool, { denied, optio
 
 /** Whether it allows values that nobody has seen. */
 function isOpenRule(rule: string): boolean {
-  return /<[int]|\*|[<>]=/.test(rule);
+  return /<[hint]|\*|[<>]=/.test(rule);
 }
 
 interface Compared {
@@ -517,7 +522,10 @@ function neighboursOf(tool: AnyTool, call: AnsweredCall, options: SuggestOptions
     if (path.length > 1 || as === "any" || isWritten) continue;
     const others: unknown[] = [];
     if (typeof value === "number")
-      others.push(as === "whole" ? value + 0.5 : value * 1000 + 1_000_000, -1 - Math.abs(value));
+      others.push(
+        as === "whole" ? value + 0.5 : value * 1000 + 1_000_000,
+        as === "measure" ? -1_000_000 - Math.abs(value) * 1000 : -1 - Math.abs(value),
+      );
     if (as === "text") others.push(...BAD_TEXTS.map((text) => `${String(value)} ${text}`));
     if (typeof value === "string" && name === "command") {
       const ends = [
@@ -599,7 +607,7 @@ function describe(
   const compared = { before: options.rules, after: withRules(options.rules, rules), ...options };
   const covered = calls.filter((call) => call.toolName === tool.name && isNewlyAllowed(call, compared));
   const text = rules.join("\n");
-  const open = ["*", "<name>", "<number>", "<id>", "<text>"].filter((each) => text.includes(each));
+  const open = ["*", "<name>", "<number>", "<id>", "<hex>", "<text>"].filter((each) => text.includes(each));
   return {
     id: createHash("sha256").update(text).digest("hex").slice(0, 12),
     tool: tool.name,

@@ -82,7 +82,7 @@ function splitConditions(text: string): string[] {
 }
 
 /** A value may begin with a placeholder. */
-const CONDITION = /^([^<>=!\s]+?)\s*:?\s*([<>=!]+(?=<(?:number|name|id|text)>)|[<>=!]+)\s*(.*)$/s;
+const CONDITION = /^([^<>=!\s]+?)\s*:?\s*([<>=!]+(?=<(?:number|name|id|hex|text)>)|[<>=!]+)\s*(.*)$/s;
 
 function parseCondition(text: string): Condition {
   // `amount:>100` is accepted: other parameters of rules are written `name:value`.
@@ -126,7 +126,9 @@ function valueOf(text: string): number | string | undefined {
   const quoted = /^(["'])(.*)\1$/s.exec(text)?.[2];
   if (quoted !== undefined) return quoted;
   // A blank only beside a placeholder: `100 EUR` is no value.
-  const isValue = /^(?:[\w@./:*-]|<(?:number|name|id)>)+$/.test(text.includes("<") ? text.replaceAll(" ", "") : text);
+  const isValue = /^(?:[\w@./:*-]|<(?:number|name|id|hex)>)+$/.test(
+    text.includes("<") ? text.replaceAll(" ", "") : text,
+  );
   return isValue || text === PLAIN_TEXT ? text : undefined;
 }
 

@@ -213,7 +213,7 @@ export type TextMatcher = (text: string) => boolean;
 /**
  * `*` matches any characters, also blanks and line breaks; `\*` is a star. A final ` *` is a word
  * boundary: `ls *` matches `ls` and `ls -l`, never `lsof`. Linear time, even for a hostile pattern. Without a star, `<number>` is one
- * of digits, `<name>` one of letters, digits and `_`, and `<id>` one of letters and digits: none reaches another word, folder, option
+ * of digits, `<name>` one of letters, digits and `_`, `<id>` one of letters and digits, and `<hex>` one of hexadecimal digits: none reaches another word, folder, option
  * or host. `\<name>` is that text.
  */
 export function compileWildcard(pattern: string): TextMatcher {
@@ -232,11 +232,12 @@ export function compileWildcard(pattern: string): TextMatcher {
     (isBorder && matchesPieces(text, first, rest.slice(0, -1), (rest.at(-1) as string).slice(0, -1)));
 }
 
-const PLACEHOLDER = /(?<!\\)<(number|name|id)>/;
+const PLACEHOLDER = /(?<!\\)<(number|name|id|hex)>/;
 const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   number: { first: charactersOf(/[0-9]/), all: charactersOf(/[0-9]/), max: 15 },
   name: { first: charactersOf(/[A-Za-z]/), all: charactersOf(/[A-Za-z0-9_]/), max: 64 },
   id: { first: charactersOf(/[A-Za-z0-9]/), all: charactersOf(/[A-Za-z0-9]/), max: 64 },
+  hex: { first: charactersOf(/[0-9A-Fa-f]/), all: charactersOf(/[0-9A-Fa-f]/), max: 64 },
 };
 
 interface Placeholder {
@@ -298,7 +299,7 @@ export function compileOpening(pattern: string): TextMatcher {
 const MAX_PLAIN = 4000;
 /** A dot or colon before a letter is of an address, and a hyphen before a word is of an option. */
 const PLAIN =
-  /^(?:[\p{L}\p{Mn}\p{Mc}\p{N} \n!?,()"'’“”„«»#%€£–—，、！？；（）「」《》]|[.:。：](?![\p{L}_])|-(?![\p{L}-])|(?<=[\p{L}\p{N}])-(?=[\p{L}\p{N}]))+$/u;
+  /^(?:[\p{L}\p{Mn}\p{Mc}\p{N} \n!?,()"'’“”„«»#%€£–—，、！？；（）「」《》]|[.:。：](?![\p{L}_])|-(?![\p{L}-])|(?<=[\p{L}\p{N}])[-/](?=[\p{L}\p{N}])|(?<= )&(?= |$))+$/u;
 
 /** `<text>` in a condition: sentences without code, addresses, links, options and hidden characters. */
 export function isPlainText(text: string): boolean {
@@ -311,11 +312,11 @@ export function hasWildcard(pattern: string): boolean {
 
 /** A pattern that matches only this text. */
 export function escapeWildcard(text: string): string {
-  return text.replace(/\*|<(?:number|name|id)>/g, "\\$&");
+  return text.replace(/\*|<(?:number|name|id|hex)>/g, "\\$&");
 }
 
 function literalOf(text: string): string {
-  return text.replace(/\\(\*|<(?:number|name|id)>)/g, "$1");
+  return text.replace(/\\(\*|<(?:number|name|id|hex)>)/g, "$1");
 }
 
 function splitAtStars(pattern: string): string[] {
