@@ -504,9 +504,7 @@ function toolData({ tool, requestedName }: Call, redact: Redact): Record<string,
 
 function verdictData({ verdict }: Call, redact: Redact): Record<string, unknown> {
   if (!verdict) return {};
-  const { decision, key, values, ...rest } = verdict;
-  // Translations are for what people are asked or refused; they would make every other entry longer.
-  const why = decision === "allow" ? rest : { ...rest, key, values };
+  const { decision: _decision, ...why } = verdict;
   return { verdict: redact(why, { maxTextLength: 500 }) };
 }
 
