@@ -20,8 +20,7 @@ function loadChinese(): Promise<void> {
 /** Translates a sentence of the server by its key. A sentence with an unknown key stays English. */
 export function useLocalized(): (text: LocalizedText) => string {
   const { language } = useLanguage();
-  if (language === "zh" && !chinese) use(loadChinese());
-  return useCallback(
+  const translate = useCallback(
     ({ key, values, text }: LocalizedText) => {
       const template = language === "zh" ? chinese?.get(key) : undefined;
       if (template === undefined) return text;
@@ -33,6 +32,9 @@ export function useLocalized(): (text: LocalizedText) => string {
     },
     [language],
   );
+  // After the other hooks: React loses count of those that follow a wait, and draws the whole page again.
+  if (language === "zh" && !chinese) use(loadChinese());
+  return translate;
 }
 
 /** A sentence of the server in the language of the user. Hidden characters in its values are shown. */
