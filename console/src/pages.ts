@@ -19,6 +19,7 @@ import {
 import { defineWords } from "./language.tsx";
 import { lazyPage } from "./lazy-page.tsx";
 import type { Page } from "./page.ts";
+import WorkView from "./pages/work/work-view.tsx";
 
 /** Shown only until the first steps are done or dismissed. */
 export const welcomePage: Page = {
@@ -37,7 +38,8 @@ export const PAGES: readonly Page[] = [
     section: "work",
     icon: Activity,
     words: defineWords({ title: ["Work", "工作"] }),
-    view: lazyPage(() => import("./pages/work/work-view.tsx")),
+    // Where people begin: not behind another round trip.
+    view: Object.assign(WorkView, { reset() {} }),
   },
   welcomePage,
   {

@@ -2,7 +2,7 @@ import { useEffect, useRef, useSyncExternalStore } from "react";
 import type { CallFilter, CallInfo } from "../../../../src/contracts/calls.ts";
 import { api, useApi } from "../../api.ts";
 
-const PAGE = 100;
+const PAGE = 50;
 /** More rows would be higher than a browser can show. */
 export const MAX_ROWS = 200_000;
 /** Rows of calls that have not ended: their end may be older than the newest page. */
