@@ -102,7 +102,7 @@ function Figures({ head, rows, isRisk = false }: { head: string; rows: readonly 
             <td>{formatNumber(yes, language)}</td>
             <td>{yes + no === 0 ? "–" : `${Math.round((yes / (yes + no)) * 100)} %`}</td>
             <td className={unread > 0 ? "field-error" : "muted"}>{formatNumber(unread, language)}</td>
-            <td className="mono">{yes + no === 0 ? "–" : formatDuration(medianMs)}</td>
+            <td>{yes + no === 0 ? "–" : formatDuration(medianMs)}</td>
             {hasHours ? <td>{(asked / Math.max(1, hours ?? 1)).toFixed(1)}</td> : null}
           </tr>
         ))}

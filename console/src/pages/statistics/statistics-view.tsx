@@ -32,8 +32,6 @@ const words = defineWords({
   denials: ["Denied", "拒绝"],
   p50: ["Half within (p50)", "半数以内 (p50)"],
   p95: ["95 % within (p95)", "95 % 以内 (p95)"],
-  short50: ["p50", "p50"],
-  short95: ["p95", "p95"],
   waited: ["Waited for people", "等待审批"],
   tool: ["Tool", "工具"],
   caller: ["Agent, client or user", "代理、客户端或用户"],
@@ -54,6 +52,8 @@ const words = defineWords({
 
 const RANGES = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000, month: 30 * 86_400_000 } as const;
 type Range = keyof typeof RANGES;
+/** Parts that have a name: 1 and 30 minutes, 3 and 12 hours. */
+const BUCKETS = { hour: 60, day: 48, week: 56, month: 60 } as const;
 
 export default function StatisticsView() {
   const w = useWords(words);
@@ -61,7 +61,9 @@ export default function StatisticsView() {
   const range = readRange(params.get("range"));
   const by = params.get("by") === "caller" ? "caller" : "tool";
   const [now, setNow] = useState(Date.now);
-  const query = useApi("statistics", "show", [{ from: now - RANGES[range], to: now + 60_000, buckets: 60 }]);
+  const query = useApi("statistics", "show", [
+    { from: now + 60_000 - RANGES[range], to: now + 60_000, buckets: BUCKETS[range] },
+  ]);
   const choose = (name: string, value: string): void => {
     setNow(Date.now());
     setParams((old) => ({ ...Object.fromEntries(old), [name]: value }), { replace: true });
@@ -112,6 +114,7 @@ function Charts({ data }: { data: StatisticsInfo }) {
     },
     {
       title: w.latency,
+      isLine: true,
       unit: "duration" as const,
       series: [
         { label: w.p50, tone: "--ok", values: buckets.map((b) => (b.count === 0 ? null : b.p50Ms)) },
@@ -126,12 +129,12 @@ function Charts({ data }: { data: StatisticsInfo }) {
   ];
   return (
     <div className="charts">
-      {charts.map(({ title, unit, series }) => (
+      {charts.map(({ title, unit, series, isLine = false }) => (
         <Panel key={title} title={title} isBare>
           {series.length === 0 ? (
             <p className="stack empty">{w.noWait}</p>
           ) : (
-            <TimeChart label={title} times={times} unit={unit} series={series} />
+            <TimeChart label={title} times={times} unit={unit} series={series} isLine={isLine} />
           )}
         </Panel>
       ))}
@@ -174,8 +177,8 @@ function Figures(props: { data: StatisticsInfo; by: "tool" | "caller"; onChoose:
               <th>{w.calls}</th>
               <th>{w.failures}</th>
               <th>{w.denials}</th>
-              <th title={w.p50}>{w.short50}</th>
-              <th title={w.p95}>{w.short95}</th>
+              <th title={w.p50}>p50</th>
+              <th title={w.p95}>p95</th>
               <th>{w.waited}</th>
               <th>{w.returned}</th>
             </tr>
@@ -195,10 +198,10 @@ function Figures(props: { data: StatisticsInfo; by: "tool" | "caller"; onChoose:
                 <td>{formatNumber(row.count, language)}</td>
                 <td className={row.failures > 0 ? "field-error" : "muted"}>{formatNumber(row.failures, language)}</td>
                 <td className={row.denials > 0 ? "field-error" : "muted"}>{formatNumber(row.denials, language)}</td>
-                <td className="mono">{formatDuration(row.p50Ms)}</td>
-                <td className="mono">{formatDuration(row.p95Ms)}</td>
-                <td className="mono">{row.waitedMs > 0 ? formatDuration(row.waitedMs) : "–"}</td>
-                <td className="mono muted">{(row.bytes / 1024).toFixed(1)} KB</td>
+                <td>{formatDuration(row.p50Ms)}</td>
+                <td>{formatDuration(row.p95Ms)}</td>
+                <td>{row.waitedMs > 0 ? formatDuration(row.waitedMs) : "–"}</td>
+                <td className="muted">{(row.bytes / 1024).toFixed(1)} KB</td>
               </tr>
             ))}
           </tbody>

@@ -13,17 +13,22 @@ interface Series {
   values: readonly (number | null)[];
 }
 
-/** A line chart over time in the colours of the theme. */
+/** Each amount is of its own time. */
+const bars = uPlot.paths.bars?.({ size: [0.8, 24], align: 1 });
+
+/** A chart over time in the colours of the theme. */
 export function TimeChart(props: {
   label: string;
   times: readonly number[];
   series: readonly Series[];
   unit: "count" | "duration";
+  /** A line for what is measured; bars, one before the other, for amounts. */
+  isLine: boolean;
 }) {
   const { language } = useLanguage();
   const w = useWords(words);
   const container = useRef<HTMLDivElement>(null);
-  const { times, series, unit } = props;
+  const { times, series, unit, isLine } = props;
   const format = (value: number): string =>
     unit === "duration" ? axisDuration(value) : Number.isInteger(value) ? formatNumber(value, language) : "";
   useEffect(() => {
@@ -47,10 +52,11 @@ export function TimeChart(props: {
                 value === null ? "" : unit === "duration" ? formatDuration(value) : formatNumber(value, language),
               label,
               stroke: colour(tone),
-              fill: `color-mix(in srgb, ${colour(tone)} 12%, transparent)`,
-              width: 2,
+              fill: `color-mix(in srgb, ${colour(tone)} ${isLine ? 12 : 70}%, transparent)`,
+              width: isLine ? 2 : 0,
               spanGaps: true,
-              points: { show: true, size: 5 },
+              points: { show: isLine, size: 5 },
+              ...(isLine ? {} : { paths: bars }),
             })),
           ],
           axes: [

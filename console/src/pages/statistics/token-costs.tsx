@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { formatNumber } from "../../parts/format.ts";
 import { Panel } from "../../parts/panel.tsx";
@@ -75,9 +76,7 @@ export function TokenCosts({ from, to }: { from: number; to: number }) {
       </table>
       {rows.length < data.tools.length ? (
         <div className="body">
-          <button type="button" className="button small" onClick={() => setWhole(true)}>
-            {w.more} ({data.tools.length})
-          </button>
+          <Button look="small" text={`${w.more} (${data.tools.length})`} onClick={() => setWhole(true)} />
         </div>
       ) : null}
     </Panel>
