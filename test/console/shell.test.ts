@@ -427,7 +427,7 @@ describe.skipIf("missing" in found)("the frame of the console", { timeout: 240_0
     const evil = "<script>parent.document.title = 'owned'</script><img src=x onerror=alert(1)>";
     await call("create_artifact", { title: "Tea <b>report</b>", content: `# Tea\n\nGreen is *first*.\n\n${evil}\n` });
     await call("update_artifact", { old_str: "Green is *first*.", new_str: "Black is *first*." });
-    await page.getByRole("link", { name: /Tea <b>report<\/b> v2/ }).click();
+    await page.getByRole("link", { name: /Tea <b>report<\/b> 2 versions/ }).click();
     await expectShown(heading("Tea <b>report</b>"));
     const frame = page.frameLocator("iframe.canvas");
     await expectShown(frame.getByRole("heading", { name: "Tea" }));

@@ -116,26 +116,6 @@ const TABS = ["rendered", "source", "changes"] as const;
 /** The server draws these. */
 const DRAWN = /^(?:text\/(?:markdown|html|vnd\.mermaid)|image\/svg\+xml)\b/i;
 const PICTURE = /^image\/(?:png|jpeg|gif|webp|avif|bmp)\b/i;
-const LANGUAGE_OF_TYPE: Readonly<Record<string, string>> = {
-  json: "json",
-  html: "xml",
-  xml: "xml",
-  "svg+xml": "xml",
-  markdown: "markdown",
-  css: "css",
-  yaml: "yaml",
-  "x-yaml": "yaml",
-  javascript: "javascript",
-  typescript: "typescript",
-  "x-typescript": "typescript",
-  "x-python": "python",
-  "x-sh": "bash",
-  "x-shellscript": "bash",
-  "x-rust": "rust",
-  "x-go": "go",
-  sql: "sql",
-};
-
 /** How a document can be shown: drawn in a sealed frame, as a picture, or as its source. */
 function lookOf({ contentType, content }: ArtifactDetail): "frame" | "picture" | "source" {
   if (DRAWN.test(contentType)) return "frame";
@@ -164,11 +144,14 @@ function Rendered({ artifact, session }: { artifact: ArtifactDetail; session: st
 
 function Source({ artifact: { id, contentType, content } }: { artifact: ArtifactDetail }) {
   const w = useWords(words);
-  const type = contentType.split(/[/;]/)[1]?.trim().toLowerCase() ?? "";
-  const known = Object.hasOwn(LANGUAGE_OF_TYPE, type) ? LANGUAGE_OF_TYPE[type] : undefined;
+  // `image/svg+xml`, `text/x-python`: by its name, or as a file with that ending.
+  const type = contentType.split(/[/;]/)[1]?.trim().toLowerCase().split(/\+|x-/).at(-1) ?? "";
   return (
     <pre className="code artifact" tabIndex={0} aria-label={w.source}>
-      <CodeText text={content} language={known ?? languageOf(id) ?? ""} />
+      <CodeText
+        text={content}
+        language={languageOf(`.${type}`) ?? (type === "plain" ? (languageOf(id) ?? "") : type)}
+      />
     </pre>
   );
 }

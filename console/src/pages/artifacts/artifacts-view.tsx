@@ -7,6 +7,7 @@ import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/empty.tsx";
+import { countOf } from "../../parts/format.ts";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { Select } from "../../parts/select.tsx";
@@ -24,6 +25,7 @@ const words = defineWords({
   noneLead: ["Agents create them with the tool create_artifact.", "代理用工具 create_artifact 创建文档。"],
   session: ["Session", "会话"],
   anySession: ["All sessions", "全部会话"],
+  versions: (count: number) => [countOf(count, "version"), `${count} 个版本`],
   output: ["output of a call", "调用的输出"],
   newest: ["Newest", "最新"],
   more: ["More", "更多"],
@@ -85,20 +87,22 @@ function ArtifactList() {
   );
 }
 
-function Row({ artifact: { id, session = "", title, version, origin, updatedAt } }: { artifact: ArtifactInfo }) {
+function Row({ artifact }: { artifact: ArtifactInfo }) {
   const w = useWords(words);
+  const { id, session = "", title, version, origin, contentType, updatedAt } = artifact;
+  const facts = [title === id ? "" : id, contentType.split(";")[0], session && `${w.session}: ${session}`];
   return (
     <li>
       <Link href={`/artifacts/${encodeURIComponent(id)}/${encodeURIComponent(session)}`}>
         <span className="row">
           <VisibleText as="strong" className="cut" text={title} />
-          <span className="badge">v{version}</span>
           {origin === "output" ? <span className="badge">{w.output}</span> : null}
-          <span className="grow cut muted mono">{title === id ? "" : <VisibleText text={id} />}</span>
-          {session === "" ? null : <span className="small muted mono cut">{session}</span>}
-          <span className="small muted">
-            <TimeAgo at={updatedAt} />
-          </span>
+          <span className="grow" />
+          <span className="badge">{w.versions(version)}</span>
+        </span>
+        <span className="row small muted">
+          <VisibleText className="grow cut" text={facts.filter(Boolean).join(" · ")} />
+          <TimeAgo at={updatedAt} />
         </span>
       </Link>
     </li>

@@ -3,9 +3,10 @@ import { useState } from "react";
 import type { ToolResult } from "../../../../src/contracts/basics.ts";
 import type { ChannelInfo } from "../../../../src/contracts/channels.ts";
 import { api, useApi, useScope } from "../../api.ts";
-import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/empty.tsx";
+import { Facts } from "../../parts/facts.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
@@ -21,11 +22,12 @@ const words = defineWords({
   ],
   ready: ["ready", "就绪"],
   notReady: ["not ready", "未就绪"],
-  incomplete: ["The configuration is incomplete:", "配置不完整："],
+  incomplete: ["The configuration is not complete:", "配置不完整："],
   target: ["Target", "目标"],
   test: ["Send a test message", "发送测试消息"],
   sending: ["Sending…", "发送中…"],
-  can: ["can", "支持"],
+  targets: ["Who gets messages", "收件人"],
+  can: ["What agents can do", "代理可以做什么"],
   none: ["No channel is set up", "还没有设置渠道"],
   noneLead: [
     "Add one under message.channels in haft.config.yml. Without a channel, there is no message tool.",
@@ -43,18 +45,19 @@ const EXAMPLE = `message:
 export default function ChannelsView() {
   const w = useWords(words);
   const query = useApi("channels", "list", []);
-  const { data } = query;
   return (
     <PageFrame title={w.title} lead={w.lead}>
-      <Loaded query={query}>{() => null}</Loaded>
-      {data?.items.length === 0 ? (
-        <Empty icon={Send} title={w.none} lead={w.noneLead}>
-          <pre className="code">{EXAMPLE}</pre>
-        </Empty>
-      ) : null}
-      {data?.items.map((channel) => (
-        <ChannelPanel key={channel.name} channel={channel} />
-      ))}
+      <Loaded query={query}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty icon={Send} title={w.none} lead={w.noneLead}>
+              <pre className="code">{EXAMPLE}</pre>
+            </Empty>
+          ) : (
+            items.map((channel) => <ChannelPanel key={channel.name} channel={channel} />)
+          )
+        }
+      </Loaded>
     </PageFrame>
   );
 }
@@ -62,7 +65,6 @@ export default function ChannelsView() {
 function ChannelPanel({ channel: { name, type, targets, actions, problem } }: { channel: ChannelInfo }) {
   const w = useWords(words);
   const mayCall = useScope("call");
-  const { language } = useLanguage();
   const [to, setTo] = useState(targets[0] ?? "");
   const [isSending, setSending] = useState(false);
   const [result, setResult] = useState<ToolResult>();
@@ -87,25 +89,27 @@ function ChannelPanel({ channel: { name, type, targets, actions, problem } }: { 
           {problem === undefined ? w.ready : w.notReady}
         </span>
         <span className="grow" />
-        <span className="small muted">
-          {w.can}: <span className="mono">{actions.join(", ")}</span>
-        </span>
+        {targets.length > 1 ? (
+          <Select label={`${w.target}: ${name}`} value={to} options={targets} onChoose={setTo} />
+        ) : null}
+        <Button look="small" icon={Send} disabled={!mayCall || problem !== undefined || isSending} onClick={test}>
+          {isSending ? w.sending : w.test}
+        </Button>
       </header>
       <div className="body">
         {problem === undefined ? null : (
           <p className="notice warn">
             <span>
-              {language === "zh" ? `${w.incomplete} ` : ""}
-              <VisibleText lang="en" text={problem} />
+              {w.incomplete} <VisibleText lang="en" text={problem} />
             </span>
           </p>
         )}
-        <div className="row">
-          <Select label={`${w.target}: ${name}`} value={to} options={targets} onChoose={setTo} />
-          <Button icon={Send} disabled={!mayCall || problem !== undefined || isSending} onClick={test}>
-            {isSending ? w.sending : w.test}
-          </Button>
-        </div>
+        <Facts
+          facts={[
+            [w.targets, <VisibleText text={targets.join(", ")} />],
+            [w.can, actions.join(", "), "mono"],
+          ]}
+        />
         {error ? <Failure error={error} /> : null}
         {result ? (
           <div aria-live="polite">

@@ -128,7 +128,7 @@ function JobRows({ jobs }: { jobs: readonly JobInfo[] }) {
             </div>
             <div className="line list-facts small muted">
               <RiskBadge level={job.risk} short />
-              {job.attempts > 1 ? <span>{w.tries(job.attempt, job.attempts)}</span> : null}
+              {job.attempt > 1 ? <span>{w.tries(job.attempt, job.attempts)}</span> : null}
               {job.startedAt !== undefined && job.endedAt !== undefined ? (
                 <span className="mono">{formatDuration(job.endedAt - job.startedAt)}</span>
               ) : null}
@@ -138,9 +138,7 @@ function JobRows({ jobs }: { jobs: readonly JobInfo[] }) {
                   {w.cancel}
                 </Button>
               ) : (
-                <Button look="small" icon={RotateCw} onClick={() => act(api.jobs.retry(job.id))}>
-                  {w.retry}
-                </Button>
+                <Button look="small" icon={RotateCw} text={w.retry} onClick={() => act(api.jobs.retry(job.id))} />
               )}
             </div>
             <div className="job-more small muted">

@@ -39,22 +39,26 @@ export function UntrustedServers(props: { entries: readonly McpServerEntry[]; ca
       {props.canTrust ? null : <p className="muted">{w.terminal}</p>}
       {failure}
       {waiting.map(({ name, what, file, line, digest, canRemove }) => (
-        <div key={`${file} ${name}`} className="stack">
+        <div key={`${file} ${name}`} className="stack untrusted">
           <div className="row">
-            <VisibleText as="strong" className="mono grow" text={name} />
-            <span className="small muted mono">{`${file}${line === undefined ? "" : `:${line}`}`}</span>
+            <div className="grow">
+              <VisibleText as="strong" className="mono" text={name} />{" "}
+              <span className="small muted mono" title={file}>
+                {`${file.split(/[\\/]/).at(-1)}${line === undefined ? "" : `:${line}`}`}
+              </span>
+            </div>
+            {props.canTrust ? (
+              <>
+                {canRemove ? (
+                  <Button look="small danger" icon={Trash2} text={w.remove} onClick={() => act(api.mcp.remove(name))} />
+                ) : null}
+                <Button look="small primary" icon={ShieldCheck} onClick={() => act(api.mcp.trust(name, { digest }))}>
+                  {w.trust}
+                </Button>
+              </>
+            ) : null}
           </div>
           <ServerStart name={name} what={what} />
-          {props.canTrust ? (
-            <div className="row end">
-              {canRemove ? (
-                <Button look="small danger" icon={Trash2} text={w.remove} onClick={() => act(api.mcp.remove(name))} />
-              ) : null}
-              <Button look="small primary" icon={ShieldCheck} onClick={() => act(api.mcp.trust(name, { digest }))}>
-                {w.trust}
-              </Button>
-            </div>
-          ) : null}
         </div>
       ))}
     </Panel>

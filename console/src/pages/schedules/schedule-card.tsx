@@ -77,18 +77,19 @@ export function ScheduleCard({ schedule, isOpen }: { schedule: ScheduleInfo; isO
         {mayChange ? (
           <>
             <Button look="small" icon={Zap} text={w.runNow} onClick={run} />
-            <button className="button small" onClick={pause}>
-              {isPaused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}{" "}
-              {isPaused ? w.resume : w.pause}
-            </button>
-            <Button look="small" icon={Pencil} text={w.edit} aria-expanded={isEditing} onClick={edit} />
-            <SureButton
-              look="small danger"
-              icon={Trash2}
-              text={w.remove}
-              sure={w.sure}
-              onSure={() => act(api.schedules.remove(id), () => isOpen && go("/schedules"))}
-            />
+            <Button look="small" icon={isPaused ? Play : Pause} text={isPaused ? w.resume : w.pause} onClick={pause} />
+            {isOpen ? (
+              <>
+                <Button look="small" icon={Pencil} text={w.edit} aria-expanded={isEditing} onClick={edit} />
+                <SureButton
+                  look="small danger"
+                  icon={Trash2}
+                  text={w.remove}
+                  sure={w.sure}
+                  onSure={() => act(api.schedules.remove(id), () => go("/schedules"))}
+                />
+              </>
+            ) : null}
           </>
         ) : null}
       </header>
@@ -172,17 +173,17 @@ function ScheduleFacts({ schedule, isOpen }: { schedule: ScheduleInfo; isOpen: b
           ),
           "row",
         ],
-        [w.as, [callerText(caller, w.nobody), caller.session].filter(Boolean).join(" · ")],
+        [w.as, isOpen && [callerText(caller, w.nobody), caller.session].filter(Boolean).join(" · ")],
         [w.rights, isLimited && <VisibleText text={JSON.stringify(rights)} />, "mono"],
-        [w.upcoming, upcoming.length > 0 && <UpcomingTimes schedule={schedule} max={isOpen ? 5 : 2} />],
+        [w.upcoming, isOpen && upcoming.length > 0 && <UpcomingTimes schedule={schedule} />],
       ]}
     />
   );
 }
 
 /** In the time zone of the schedule and, if that is another one, in the reader's. */
-function UpcomingTimes({ schedule: { timing, upcoming: all }, max }: { schedule: ScheduleInfo; max: number }) {
-  const upcoming = all.slice(0, max);
+function UpcomingTimes({ schedule: { timing, upcoming: all } }: { schedule: ScheduleInfo }) {
+  const upcoming = all.slice(0, 5);
   const w = useWords(words);
   const { language } = useLanguage();
   const own = browserTimeZone();

@@ -67,7 +67,7 @@ export function RunLinks({ run: { pending, callId } }: { run: ScheduleRun }) {
   );
 }
 
-/** Whether it fails once or again and again. */
+/** The last runs, the newest at the right: whether it fails once or again and again. */
 export function FailedRuns({ id }: { id: string }) {
   const w = useWords(words);
   const ended =
@@ -75,7 +75,17 @@ export function FailedRuns({ id }: { id: string }) {
       ({ state }) => state === "completed" || state === "failed",
     ) ?? [];
   const failed = ended.filter(({ state }) => state === "failed").length;
-  return failed < 2 ? null : <span className="badge bad">{w.failing(failed, ended.length)}</span>;
+  if (ended.length < 2) return null;
+  return (
+    <>
+      <span className="inline run-strip" aria-hidden>
+        {ended.toReversed().map(({ number, state }) => (
+          <i key={number} className={TONES[state]} />
+        ))}
+      </span>
+      {failed < 2 ? null : <span className="badge bad">{w.failing(failed, ended.length)}</span>}
+    </>
+  );
 }
 
 /** The past runs, newest first. */
