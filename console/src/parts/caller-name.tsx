@@ -31,7 +31,13 @@ function plainAgent(agent: string | undefined): string | undefined {
 
 /** Who made a call, in words: `someone` if nothing is known. */
 export function callerText({ user, agent }: { user?: string; agent?: string }, someone: string): string {
-  return [user, plainAgent(agent)].filter(Boolean).join(" · ") || someone;
+  return [...new Set([user, plainAgent(agent)])].filter(Boolean).join(" · ") || someone;
+}
+
+/** Sessions of MCP clients are named by an id that nobody reads: its beginning tells them apart. */
+export function SessionName({ session }: { session: string }) {
+  const short = session.replace(/([\da-f]{8})(?:-[\da-f]{4}){3}-[\da-f]{12}$/, "$1…");
+  return <VisibleText title={short === session ? undefined : session} text={short} />;
 }
 
 /** The schedule that made the call: its runs are numbered. */

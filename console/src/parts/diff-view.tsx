@@ -72,6 +72,8 @@ export function DiffView({ text }: { text: string }) {
     return <VisibleText as="pre" className="code" text={text} />;
   }
   const canSplit = width >= MIN_SPLIT_WIDTH;
+  // A new file and a deleted one have nothing to compare.
+  const hasOld = files.some(({ kind }) => kind !== "new" && kind !== "deleted");
   let openLines = 0;
   return (
     <section className="diffs" ref={box} aria-label={w.diff}>
@@ -87,20 +89,22 @@ export function DiffView({ text }: { text: string }) {
             {w.unfold(folded)}
           </Button>
         )}
-        <label className="inline diff-check small">
-          <input
-            type="checkbox"
-            checked={hideWhitespace}
-            onChange={({ target }) => setHiddenIn(target.checked ? text : undefined)}
-          />
-          {w.whitespace}
-        </label>
+        {hasOld ? (
+          <label className="inline diff-check small">
+            <input
+              type="checkbox"
+              checked={hideWhitespace}
+              onChange={({ target }) => setHiddenIn(target.checked ? text : undefined)}
+            />
+            {w.whitespace}
+          </label>
+        ) : null}
         {hideWhitespace ? (
           <strong className="small" role="status">
             {w.hiddenChanges(hiddenLines)}
           </strong>
         ) : null}
-        {canSplit ? (
+        {canSplit && hasOld ? (
           <span className="diff-views">
             <ViewButton icon={Rows3} label={w.unified} isOn={!settings.split} onUse={() => change({ split: false })} />
             <ViewButton icon={Columns2} label={w.split} isOn={settings.split} onUse={() => change({ split: true })} />
@@ -271,11 +275,13 @@ function HunkDiff({ hunk, language, split }: { hunk: DiffHunk; language: string 
         </colgroup>
       )}
       <tbody>
-        <tr className="diff-hunk">
-          <td colSpan={split ? 6 : 4}>
-            @@ {hunk.oldStart} → {hunk.newStart} {hunk.place === "" ? null : visibleParts(hunk.place)}
-          </td>
-        </tr>
+        {hunk.oldStart === 0 || hunk.newStart === 0 ? null : (
+          <tr className="diff-hunk">
+            <td colSpan={split ? 6 : 4}>
+              @@ {hunk.oldStart} → {hunk.newStart} {hunk.place === "" ? null : visibleParts(hunk.place)}
+            </td>
+          </tr>
+        )}
         {runs.map((run, at) =>
           "shown" in run || opened.has(at) ? (
             <Lines key={at} lines={"shown" in run ? run.shown : run.hidden} split={split} />

@@ -12,13 +12,14 @@ export function useToolText(): (tool: Pick<ToolInfo, "title" | "description" | "
     (language === "zh" ? translations?.zh : undefined) ?? { title, short: description.short };
 }
 
-/** The title of a tool of which only the name and the title are known, such as that of a call. */
+/** The title of a tool of which only the name and the title are known, such as that of a call, if it says more than the name. */
 export function useToolTitle(): (tool: { toolName: string; title?: string }) => string | undefined {
   const { language } = useLanguage();
   const toolText = useToolText();
   const tools = useApi("tools", "list", language === "zh" ? [] : undefined).data?.items;
   return ({ toolName, title }) => {
     const tool = tools?.find(({ name }) => name === toolName);
-    return tool ? toolText(tool).title : title;
+    const shown = tool ? toolText(tool).title : title;
+    return shown?.toLowerCase().replaceAll(" ", "_") === toolName ? undefined : shown;
   };
 }

@@ -158,9 +158,7 @@ export function AnswerBar({ approval, isFolded, line, onAnswer }: AnswerBarProps
             {w[scope]}
           </Button>
         ))}
-        <Button look="danger" icon={X} hotkey="n" disabled={!isSettled} onClick={deny}>
-          {w.refuse}
-        </Button>
+        <Button look="danger" icon={X} text={w.refuse} hotkey="n" disabled={!isSettled} onClick={deny} />
         {hasReason ? null : <Button look="plain" hotkey="r" text={w.addReason} onClick={openReason} />}
       </div>
     </div>

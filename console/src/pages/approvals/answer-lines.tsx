@@ -84,10 +84,13 @@ function Line({ line, answers, href }: { line: AnswerLine; answers: Answers; hre
       <VisibleText className="cut answer-outcome" title={outcome.text} text={outcome.text} />
       <span className="line answer-actions">
         {canRevert(line) ? (
-          <button className="button small" onClick={() => answers.revert(line)}>
-            {isUndone ? <Redo2 size={14} aria-hidden /> : <Undo2 size={14} aria-hidden />} {isUndone ? w.redo : w.undo}{" "}
-            {line === answers.lines.find(canRevert) ? <kbd className="key">{isUndone ? "⇧U" : "u"}</kbd> : null}
-          </button>
+          <Button
+            look="small"
+            icon={isUndone ? Redo2 : Undo2}
+            hotkey={line !== answers.lines.find(canRevert) ? undefined : isUndone ? "⇧U" : "u"}
+            text={isUndone ? w.redo : w.undo}
+            onClick={() => answers.revert(line)}
+          />
         ) : null}
         <Button look="small plain" text={w.show} href={href} />
         <Button look="small plain" icon={X} label={w.dismiss} onClick={() => answers.dismiss(line.id)} />

@@ -8,7 +8,7 @@ import { defineWords, type Pair, useWords } from "../../language.tsx";
 import { loadWithRetry } from "../../lazy-page.tsx";
 import { KindBadge } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
-import { callerText } from "../../parts/caller-name.tsx";
+import { callerText, SessionName } from "../../parts/caller-name.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { looksLikeDiff } from "../../parts/diff/parse-diff.ts";
 import { Facts as FactList } from "../../parts/facts.tsx";
@@ -146,7 +146,7 @@ function PermissionCard({ approval, onAnswer, line, backTo }: ApprovalCardProps)
         <RiskBadge level={risk.level} />
         <h2 className="grow card-title">
           {title === undefined ? null : `${title} `}
-          <VisibleText className="mono muted" text={toolName} />
+          <VisibleText className={title === undefined ? "mono" : "mono muted"} text={toolName} />
         </h2>
         {approval.kind ? <KindBadge kind={approval.kind} /> : null}
         {isOpen && approval.waitsUntil !== undefined ? <Countdown until={approval.waitsUntil} what="caller" /> : null}
@@ -238,7 +238,7 @@ function Facts({ approval }: { approval: ApprovalInfo }) {
                 {" "}
                 · {w.session}{" "}
                 <Link className="mono" href={`/sessions/${encodeURIComponent(caller.session)}`}>
-                  <VisibleText text={caller.session} />
+                  <SessionName session={caller.session} />
                 </Link>
               </span>
             ) : null}{" "}
@@ -280,6 +280,8 @@ function useServerOf(toolName: string): string | undefined {
 const FOR_PEOPLE: ReadonlyMap<string, "byRule" | "byTool" | "unclear"> = new Map([
   ["verdict.askRule", "byRule"],
   ["verdict.toolAsks", "byTool"],
+  ["verdict.undeclared", "byTool"],
+  ["verdict.undeclaredAgain", "byTool"],
   ["verdict.hidden", "unclear"],
   ["verdict.mayBeProtected", "unclear"],
 ]);

@@ -101,9 +101,7 @@ export default function QuestionCard({ question, backTo }: { question: QuestionI
           ) : (
             <Button look="primary" text={w.visited} disabled={!mayAnswer} onClick={accept} />
           )}
-          <Button look="danger" disabled={!mayAnswer} onClick={() => answer({ action: "decline" })}>
-            {w.decline}
-          </Button>
+          <Button look="danger" text={w.decline} disabled={!mayAnswer} onClick={() => answer({ action: "decline" })} />
           <Button text={w.later} disabled={!mayAnswer} onClick={() => answer({ action: "cancel" })} />
         </div>
       </div>

@@ -2,7 +2,7 @@ import { MessageCircleQuestionMark } from "lucide-react";
 import { useMemo } from "react";
 import { Link } from "wouter";
 import { defineWords, useWords } from "../../language.tsx";
-import { callerText } from "../../parts/caller-name.tsx";
+import { callerText, SessionName } from "../../parts/caller-name.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
@@ -116,7 +116,7 @@ function ItemRow({ item, isCurrent, selected, addressOf, onSelect }: QueueListPr
             {caller.session === undefined ? null : (
               <>
                 {" · "}
-                <VisibleText text={caller.session} />
+                <SessionName session={caller.session} />
               </>
             )}
           </span>

@@ -173,9 +173,7 @@ export function UserQuestions({ id, questions, line, onAnswer, children }: UserQ
           <Button look="primary" icon={Check} hotkey="y" type="submit" disabled={!isSettled || !isComplete}>
             {w.send}
           </Button>
-          <Button icon={X} hotkey="n" disabled={!isSettled} title={w.dismissed} onClick={dismiss}>
-            {w.dismiss}
-          </Button>
+          <Button icon={X} text={w.dismiss} hotkey="n" disabled={!isSettled} title={w.dismissed} onClick={dismiss} />
           <span className="small muted">{w.dismissed}</span>
         </div>
       </div>

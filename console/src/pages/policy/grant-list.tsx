@@ -14,6 +14,7 @@ import "./policy.css";
 const words = defineWords({
   title: ["Grants that last", "有效的授权"],
   lead: ["What you allowed beyond one call.", "您在单次调用之外允许的内容。"],
+  ofCaller: ["This caller already has", "此调用者已有的授权"],
   uses: (left: number, max: number) => [`${left} of ${max} calls left`, `剩余 ${left} / ${max} 次调用`],
   budget: (left: number, max: number, unit: string) => [
     `${left} of ${max} ${unit} left`,
@@ -51,16 +52,20 @@ export function GrantList({ canChange }: { canChange: boolean }) {
 
 /** What is left of the grants that this caller may use: a call asks in spite of them if it needs more. */
 export function GrantsOf({ caller }: { caller: Caller }) {
+  const w = useWords(words);
   const canChange = useScope("approve");
   const { data } = useApi("grants", "list", [{}], LIVE);
   const own = data?.items.filter(({ state, holder }) => isLasting(state) && isFor(holder, caller)) ?? [];
   if (own.length === 0) return null;
   return (
-    <ul className="plain-list">
-      {own.map((grant) => (
-        <GrantRow key={grant.id} grant={grant} canChange={canChange} />
-      ))}
-    </ul>
+    <section className="card-grants">
+      <h3>{w.ofCaller}</h3>
+      <ul className="plain-list">
+        {own.map((grant) => (
+          <GrantRow key={grant.id} grant={grant} canChange={canChange} />
+        ))}
+      </ul>
+    </section>
   );
 }
 

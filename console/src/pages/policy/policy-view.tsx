@@ -73,10 +73,10 @@ export default function PolicyView() {
             {tab === "rules" ? (
               <>
                 <LintFindings rules={policy.rules} canChange={canChange} />
-                <ShadowPanel canChange={canChange} />
-                <Proposals canChange={canChange} />
                 <GrantList canChange={canChange} />
                 <RuleList policy={policy} canChange={canChange} />
+                <Proposals canChange={canChange} />
+                <ShadowPanel canChange={canChange} />
               </>
             ) : null}
             {tab === "why" ? <WhyPanel /> : null}

@@ -96,11 +96,11 @@ export function ProposalBody(props: {
           {isOpen ? w.open : w.exact} {rules.some((rule) => rule.startsWith("Edit(")) ? w.changes : null}
         </div>
         {unanswered > 0 ? <div className="field-error">{w.also(unanswered)}</div> : null}
-        {examples.slice(0, 2).map((example) => (
-          <div key={example}>
-            {w.such} <VisibleText className="mono" text={example} />
+        {examples.length === 0 ? null : (
+          <div>
+            {w.such} <VisibleText className="mono" text={examples.slice(0, 2).join(", ")} />
           </div>
-        ))}
+        )}
       </div>
       {canChange ? (
         <span className="row proposal-actions">

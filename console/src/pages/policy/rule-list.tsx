@@ -169,9 +169,7 @@ function RuleRow(props: {
       <span className="row rule-actions">
         {canChange ? (
           <>
-            <Button look="small" icon={Pencil} onClick={() => setSearch({ edit: name })}>
-              {w.edit}
-            </Button>
+            <Button look="small" icon={Pencil} text={w.edit} onClick={() => setSearch({ edit: name })} />
             <SureButton look="small danger" icon={Undo2} text={w.revoke} sure={w.sure} onSure={revoke} />
           </>
         ) : rule.canEdit ? null : (

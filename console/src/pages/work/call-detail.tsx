@@ -39,9 +39,9 @@ const words = defineWords({
   updates: ["Output while it ran", "运行时的输出"],
   replay: ["Replay", "重放"],
   replayHint: ["The same call with the same input and a new id", "以相同输入和新 id 再次调用"],
-  edit: ["Run again…", "再次运行…"],
+  edit: ["Edit and run…", "修改后运行…"],
   editHint: ["Change the input first", "先修改输入"],
-  cancel: ["Cancel", "取消"],
+  cancel: ["Stop", "停止"],
   caller: ["Caller", "调用者"],
   session: ["Session", "会话"],
   nobody: ["no name given", "未命名"],
@@ -95,18 +95,12 @@ export default function CallDetailView() {
         <>
           <Button look="plain" icon={ArrowLeft} text={w.back} href={lastListPath()} />
           {isLive ? (
-            <Button look="danger" icon={Square} onClick={() => act(api.calls.cancel(callId))}>
-              {w.cancel}
-            </Button>
+            <Button look="danger" icon={Square} text={w.cancel} onClick={() => act(api.calls.cancel(callId))} />
           ) : null}
           {call ? (
             <>
-              <Button icon={Pencil} title={w.editHint} onClick={() => actions.edit(call)}>
-                {w.edit}
-              </Button>
-              <Button icon={RotateCw} title={w.replayHint} onClick={() => actions.replay(call)}>
-                {w.replay}
-              </Button>
+              <Button icon={Pencil} text={w.edit} title={w.editHint} onClick={() => actions.edit(call)} />
+              <Button icon={RotateCw} text={w.replay} title={w.replayHint} onClick={() => actions.replay(call)} />
             </>
           ) : null}
         </>

@@ -85,7 +85,7 @@ export function CallTimeline({ tree, callId }: { tree: CallTree; callId: string 
           </span>
           <span />
         </div>
-        <ol>
+        <ol className="plain-list">
           {bars.map(({ call, depth, parts: own }) => (
             <li key={`${call.callId} ${call.caller.session ?? ""}`}>
               <Link

@@ -108,11 +108,11 @@ function Facet({ name, facets, filter }: { name: CallFacetName; facets: CallFace
         {w.names[name]}
         {facet?.isPartial ? <span className="muted"> ≥</span> : null}
       </h2>
-      <ul>{all.slice(0, FIRST).map(button)}</ul>
+      <ul className="plain-list">{all.slice(0, FIRST).map(button)}</ul>
       {all.length > FIRST ? (
         <details>
           <summary className="small muted">{w.all(all.length)}</summary>
-          <ul>{all.slice(FIRST).map(button)}</ul>
+          <ul className="plain-list">{all.slice(FIRST).map(button)}</ul>
         </details>
       ) : null}
     </section>

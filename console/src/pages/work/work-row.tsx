@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import type { CallInfo } from "../../../../src/contracts/calls.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
-import { CallerName } from "../../parts/caller-name.tsx";
+import { CallerName, SessionName } from "../../parts/caller-name.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { formatDuration } from "../../parts/format.ts";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
@@ -80,7 +80,7 @@ export const WorkRow = memo(function WorkRow(props: RowProps) {
         <CallerName call={call} schedules={props.schedules} />
         {props.sessionPath === undefined || caller.session === undefined ? null : (
           <Link className="work-session small cut" href={props.sessionPath} title={caller.session}>
-            <VisibleText text={caller.session} />
+            <SessionName session={caller.session} />
           </Link>
         )}
       </span>

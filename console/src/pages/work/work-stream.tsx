@@ -26,6 +26,7 @@ import { type RowActions, WorkRow } from "./work-row.tsx";
 const words = defineWords({
   list: ["Calls, newest first", "调用，最新在前"],
   needs: ["Waiting for you", "等待你处理"],
+  moreWait: (count: number) => [`${count} more wait for you`, `还有 ${count} 个等你处理`],
   subject: ["What", "内容"],
   caller: ["Caller, session", "调用者、会话"],
   risk: ["Risk", "风险"],
@@ -107,13 +108,8 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
     "list",
     isPinning ? [{ ...filter.query, status: ["waiting", "pending"], limit: 100 }] : undefined,
   ).data?.items;
-  const pinned =
-    isPinning && needs
-      ? needs
-          .filter(isAnswerable)
-          .sort(byRisk)
-          .slice(0, isNarrow ? 2 : MAX_PINNED)
-      : NO_CALLS;
+  const waiting = isPinning && needs ? needs.filter(isAnswerable).sort(byRisk) : NO_CALLS;
+  const pinned = waiting.slice(0, isNarrow ? 2 : MAX_PINNED);
   const pinnedKeys = pinned.map(keyOf).join("\n");
   const without = useMemo(() => new Set(pinnedKeys.split("\n")), [pinnedKeys]);
   const lines = useLines(stream, { isGrouped: filter.isGrouped, without, open });
@@ -223,6 +219,13 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
           {pinned.map((each) => (
             <li key={keyOf(each)}>{rowOf({ call: each })}</li>
           ))}
+          {waiting.length > pinned.length ? (
+            <li>
+              <Link className="small work-more" href="/approvals">
+                {w.moreWait(waiting.length - pinned.length)}
+              </Link>
+            </li>
+          ) : null}
         </ul>
       ) : null}
       <div
