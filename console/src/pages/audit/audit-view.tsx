@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import type { AuditCheck, AuditEntry, AuditFilter } from "../../../../src/contracts/audit.ts";
 import { endpointUrl, useApi } from "../../api.ts";
+import { ERROR_TEXTS_ZH } from "../../error-texts.ts";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
@@ -209,7 +210,11 @@ function Row({ entry }: { entry: AuditEntry }) {
         <span className="audit-badges">
           {entry.risk ? <RiskBadge level={entry.risk} short /> : null}
           {entry.verdict ? <DecisionBadge verdict={entry.verdict} /> : null}
-          {entry.errorCode ? <span className="badge bad">{entry.errorCode.replaceAll("_", " ")}</span> : null}
+          {entry.errorCode ? (
+            <span className="badge bad">
+              {language === "zh" ? ERROR_TEXTS_ZH[entry.errorCode] : entry.errorCode.replaceAll("_", " ")}
+            </span>
+          ) : null}
         </span>
         <VisibleText className="small muted cut" text={callerText(entry.caller, "")} />
         <span className="audit-time small muted">

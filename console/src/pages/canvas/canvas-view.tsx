@@ -10,7 +10,7 @@ import { PageFrame } from "../../parts/page-frame.tsx";
 import { Select } from "../../parts/select.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useAction } from "../../parts/use-action.tsx";
-import { VisibleText } from "../../parts/visible-text.tsx";
+import { OneLine } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
   title: ["Canvas", "画布"],
@@ -71,11 +71,12 @@ function Shown({ surface }: { surface: CanvasSurface }) {
     act(api.calls.execute({ tool: "canvas", input: { action: "hide" }, session: session || undefined }));
   return (
     <section className="stack" aria-label={title}>
-      <p className="row">
-        <span className="badge">{kind}</span>
-        <VisibleText as="strong" className="grow cut" text={title} />
+      <div className="row">
+        <h2 className="grow canvas-title">
+          <OneLine text={title} />
+        </h2>
         <span className="small muted">
-          <TimeAgo at={at} />
+          {kind} · <TimeAgo at={at} />
         </span>
         {url !== undefined && /^https?:\/\//.test(url) ? (
           <a className="button small" href={url} target="_blank" rel="noopener noreferrer">
@@ -85,10 +86,8 @@ function Shown({ surface }: { surface: CanvasSurface }) {
         <Button look="small" href={`/artifacts/${encodeURIComponent(artifact)}/${encodeURIComponent(session)}`}>
           {w.artifact}
         </Button>
-        <Button look="small" icon={EyeOff} disabled={!mayCall} onClick={hide}>
-          {w.hide}
-        </Button>
-      </p>
+        <Button look="small" icon={EyeOff} text={w.hide} disabled={!mayCall} onClick={hide} />
+      </div>
       {failure}
       {/* Without allow-same-origin it has no origin: no cookie, no storage, nothing of this page. */}
       <iframe

@@ -70,9 +70,7 @@ export function JobDetailView({ id }: { id: string }) {
         <>
           <Button look="plain" icon={ArrowLeft} text={w.back} href="/jobs" />
           {job && isOpen && mayCall ? (
-            <Button look="danger" icon={Square} hotkey="c" onClick={() => act("cancel")}>
-              {w.cancel}
-            </Button>
+            <Button look="danger" icon={Square} text={w.cancel} hotkey="c" onClick={() => act("cancel")} />
           ) : null}
           {job && !isOpen && mayCall ? (
             <Button icon={RotateCw} hotkey="r" text={w.retry} onClick={() => act("retry")} />

@@ -64,9 +64,7 @@ export function JobWaitText({ job: { waitsFor } }: { job: JobInfo }) {
           <strong>{w.approval}</strong>
           <VisibleText className="mono" text={waitsFor.toolName} />
           <CallSubject subject={waitsFor.subject} />
-          <Button look="small primary" href={`/approvals/${encodeURIComponent(waitsFor.approvalId)}`}>
-            {w.answer}
-          </Button>
+          <Button look="small primary" text={w.answer} href={`/approvals/${encodeURIComponent(waitsFor.approvalId)}`} />
         </span>
       );
   }

@@ -1,5 +1,5 @@
 import { FlaskConical } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useSearchParams } from "wouter";
 import type { ParsedAnswer, ParseRequest, TextFormatInfo } from "../../../../src/contracts/playground.ts";
 import { api, useApi } from "../../api.ts";
@@ -24,7 +24,7 @@ const words = defineWords({
   text: ["What the model said", "模型的输出"],
   format: ["Format", "格式"],
   auto: ["recognise it", "自动识别"],
-  reasoning: ["The prompt has opened the reasoning", "提示词已开启推理"],
+  reasoning: ["It begins in the middle of reasoning", "开头处在推理之中"],
   example: ["Example", "示例"],
   read: ["Read", "解析"],
   warnings: ["For the model", "给模型的提醒"],
@@ -57,12 +57,17 @@ export default function PlaygroundView() {
   const detected = edited === undefined || edited === example;
   const [startsInReasoning, setStartsInReasoning] = useState(false);
   const [parsed, setParsed] = useState<ParsedAnswer & { round: number }>();
+  const latest = useRef(0);
   const [failure, act] = useAction();
   const read = (from: string): void => {
     const request: ParseRequest = { text: from, format, startsInReasoning };
-    const show = (answer: ParsedAnswer): void => setParsed((now) => ({ ...answer, round: (now?.round ?? 0) + 1 }));
-    act(api.playground.parse(request), show);
+    const round = ++latest.current;
+    act(api.playground.parse(request), (answer) => void (round === latest.current && setParsed({ ...answer, round })));
   };
+  // The example is read at once, so the page shows what it is for. Reading runs nothing.
+  useEffect(() => {
+    if (example !== "" && edited === undefined) read(example);
+  }, [example]);
   const choose = (name: string): void => setParams(name === "auto" ? {} : { format: name }, { replace: true });
   const showExample = (): void => {
     setText(undefined);
@@ -86,11 +91,9 @@ export default function PlaygroundView() {
               </span>
             ) : null}
           </div>
-          {query.data ? null : (
-            <Loaded query={query} lines={4}>
-              {() => null}
-            </Loaded>
-          )}
+          <Loaded query={query} lines={4}>
+            {() => null}
+          </Loaded>
           <textarea
             className="textarea tall"
             aria-label={w.text}

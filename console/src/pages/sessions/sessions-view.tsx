@@ -125,7 +125,7 @@ function SessionRows({ rows }: { rows: readonly TreeRow[] }) {
             <VisibleText
               as="p"
               className="session-last small muted cut"
-              text={session.error ?? session.lastText?.replaceAll(/[*`#|]+/g, "") ?? ""}
+              text={session.error ?? session.lastText?.replaceAll(/[*`#|]+|-{3,}/g, "") ?? ""}
             />
           )}
         </li>

@@ -1,4 +1,4 @@
-import { PackageOpen, Search, Wrench } from "lucide-react";
+import { PackageOpen, Search } from "lucide-react";
 import { useMemo } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import type { ToolInfo } from "../../../../src/contracts/tools.ts";
@@ -34,7 +34,6 @@ const words = defineWords({
   ],
   unknown: (name: string) => [`There is no tool "${name}"`, `没有工具“${name}”`],
   back: ["All tools", "全部工具"],
-  pick: ["Choose a tool to see what it does and to call it.", "选择一个工具，查看说明并调用它。"],
 });
 
 export default function ToolsView() {
@@ -77,7 +76,7 @@ export default function ToolsView() {
       {tools.length === 0 ? (
         <Empty icon={PackageOpen} title={w.empty} lead={w.emptyLead} />
       ) : (
-        <div className={tool ? "split has-detail" : "split"}>
+        <div className={chosen === "" ? "tools-all" : tool ? "split has-detail" : "split"}>
           <section className="panel list" aria-label={w.title}>
             <header>
               <SearchBox className="grow" label={w.search} value={search} onChange={(value) => set("search", value)} />
@@ -106,14 +105,10 @@ export default function ToolsView() {
           </section>
           {tool ? (
             <ToolDetail key={tool.name} tool={tool} back={`/tools${kept}`} />
-          ) : chosen !== "" ? (
+          ) : chosen === "" ? null : (
             <Empty isPanel icon={Search} title={w.unknown(chosen)}>
               <Button text={w.back} href={`/tools${kept}`} />
             </Empty>
-          ) : (
-            <div className="panel pick">
-              <Empty icon={Wrench} title={w.pick} />
-            </div>
           )}
         </div>
       )}
