@@ -14,6 +14,7 @@ import {
 import { ArrowDown, ArrowUp, Plus, X } from "lucide-react";
 import { useMemo } from "react";
 import { defineWords, useWords } from "../language.tsx";
+import { Button } from "./button.tsx";
 import { countOf } from "./format.ts";
 import { VisibleText } from "./visible-text.tsx";
 
@@ -111,22 +112,14 @@ function NoDescription() {
 }
 
 function AddButton({ id, onClick, disabled }: IconButtonProps) {
-  return (
-    <button id={id} className="add-item" type="button" disabled={disabled} onClick={onClick}>
-      <Plus size={14} aria-hidden /> {useWords(words).add}
-    </button>
-  );
+  return <Button id={id} look="small" icon={Plus} text={useWords(words).add} disabled={disabled} onClick={onClick} />;
 }
 
 /** The form's own buttons have only an icon of a font that is not here. */
 function itemButton(Icon: typeof X, name: "remove" | "up" | "down") {
   return function ItemButton({ id, onClick, disabled }: IconButtonProps) {
     const label = useWords(words)[name];
-    return (
-      <button id={id} type="button" disabled={disabled} title={label} aria-label={label} onClick={onClick}>
-        <Icon size={14} aria-hidden />
-      </button>
-    );
+    return <Button id={id} look="small" icon={Icon} label={label} disabled={disabled} onClick={onClick} />;
   };
 }
 

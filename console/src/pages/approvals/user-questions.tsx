@@ -15,7 +15,7 @@ import {
   readFields,
   type QuestionField as EditableField,
 } from "../../../../src/core/questions/question-fields.ts";
-import { defineWords, type Pair, useWords } from "../../language.tsx";
+import { defineWords, type Pair, useLanguage, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { useSettled } from "../../parts/use-settled.ts";
@@ -42,6 +42,11 @@ const words = defineWords({
     budget: ["Budget in all", "总预算"],
     allow: ["What it may do, one rule a line", "允许的操作，每行一条规则"],
   } as Record<string, Pair>,
+  /** Of a question with fields, which Haft asks itself. */
+  labels: { Permission: ["Permission", "请求许可"], Yes: ["Yes", "允许"], No: ["No", "不允许，每次仍询问"] } as Record<
+    string,
+    Pair
+  >,
   answers: ["Answers", "回答"],
   noScope: [
     "You can view but not answer: your sign-in lacks the scope approve.",
@@ -193,11 +198,21 @@ function QuestionField(props: {
   const { asked, answer, name } = props;
   const { options = [], multiple = false, header, question, free_text: isFree = true } = asked;
   const { fields = [] } = options.find(({ label }) => answer.choices?.includes(label)) ?? {};
-  const hasFields = options.some((option) => option.fields !== undefined);
+  const bounds = options
+    .flatMap((option) => option.fields ?? [])
+    .map(
+      ({ name: field, value, unit = "" }) => `${w.fields[field]} ${value.replaceAll("\n", "、") || w.noLimit}${unit}`,
+    );
+  const hasFields = bounds.length > 0;
+  const { language } = useLanguage();
+  const isTranslated = hasFields && language === "zh";
+  const shown = (text: string): string => (hasFields ? (w.labels[text] ?? text) : text);
   return (
     <fieldset className="stack user-question">
       <legend>
-        {header ? <VisibleText className="badge" text={header} /> : null} <VisibleText text={question} />
+        {header ? <VisibleText className="badge" text={shown(header)} /> : null}{" "}
+        {isTranslated ? <VisibleText as="p" text={`${bounds.join("；")}。`} /> : null}
+        <VisibleText lang={isTranslated ? "en" : undefined} text={question} />
         {multiple && options.length > 0 ? <span className="small muted"> · {w.several}</span> : null}
       </legend>
       {options.map(({ label, description }, at) => (
@@ -209,8 +224,10 @@ function QuestionField(props: {
             onChange={() => props.onChoose(label)}
           />
           <span className="grow">
-            <VisibleText as="strong" text={label} />
-            {description ? <VisibleText className="user-option-note muted" text={description} /> : null}
+            <VisibleText as="strong" text={shown(label)} />
+            {description && !isTranslated ? (
+              <VisibleText className="user-option-note muted" text={description} />
+            ) : null}
           </span>
           {props.hasKeys && at < 9 ? <kbd className="key">{at + 1}</kbd> : null}
         </label>
