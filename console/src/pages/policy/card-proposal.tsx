@@ -8,9 +8,9 @@ import { ProposalBody, useProposals } from "./proposals.tsx";
 const words = defineWords({
   often: (count: number) => [
     `You have said yes ${count} times to calls like this one.`,
-    `您已 ${count} 次同意类似的调用。`,
+    `你已 ${count} 次同意类似的调用。`,
   ],
-  saved: ["The rules are saved. This call still waits for your answer.", "规则已保存。此调用仍在等待您的回答。"],
+  saved: ["The rules are saved. This call still waits for your answer.", "规则已保存。此调用仍在等待你的回答。"],
 });
 
 const MIN_SAVED = 5;

@@ -13,7 +13,7 @@ import "./policy.css";
 
 const words = defineWords({
   title: ["Grants that last", "有效的授权"],
-  lead: ["What you allowed beyond one call.", "您在单次调用之外允许的内容。"],
+  lead: ["What you allowed beyond one call.", "你在单次调用之外允许的内容。"],
   ofCaller: ["This caller already has", "此调用者已有的授权"],
   uses: (left: number, max: number) => [`${left} of ${max} calls left`, `剩余 ${left} / ${max} 次调用`],
   budget: (left: number, max: number, unit: string) => [

@@ -12,7 +12,7 @@ import "./policy.css";
 
 const words = defineWords({
   title: ["Proposed rules", "建议的规则"],
-  lead: ["Learned from your answers. Nothing applies until you accept it.", "根据您的回答得出。接受之前不会生效。"],
+  lead: ["Learned from your answers. Nothing applies until you accept it.", "根据你的回答得出。接受之前不会生效。"],
   saves: (saved: number, sessions: number) => [
     `Would have saved ${countOf(saved, "question")} in ${countOf(sessions, "session")}.`,
     `可省去 ${sessions} 个会话中的 ${saved} 次询问。`,

@@ -7,7 +7,7 @@ import { pathPart } from "../../hash-location.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
-import { callerText } from "../../parts/caller-name.tsx";
+import { callerText, SessionName } from "../../parts/caller-name.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { formatDateTime, formatDuration } from "../../parts/format.ts";
@@ -58,6 +58,7 @@ const words = defineWords({
   waited: ["waited for a person", "等待审批"],
   queued: ["was queued", "排队"],
   approval: ["Approval", "审批"],
+  waits: ["It waits for your answer.", "它在等待你的回答。"],
   rule: ["The rule", "该规则"],
   show: ["Open the card", "打开卡片"],
   parent: ["Part of", "属于"],
@@ -129,8 +130,7 @@ function Detail({ call }: { call: CallDetail }) {
     <>
       {isAnswerable && approvalId !== undefined ? (
         <div className="notice warn call-question">
-          {call.risk ? <RiskBadge level={call.risk} /> : null}
-          <span className="grow" />
+          <span className="grow">{w.waits}</span>
           <Button look="small" text={w.show} href={`/approvals/${encodeURIComponent(approvalId)}`} />
         </div>
       ) : null}
@@ -225,7 +225,7 @@ function CallFacts({ call }: { call: CallDetail }) {
           w.session,
           caller.session && (
             <Link href={`/sessions/${encodeURIComponent(caller.session)}`}>
-              <VisibleText text={caller.session} />
+              <SessionName session={caller.session} />
             </Link>
           ),
         ],
