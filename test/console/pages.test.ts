@@ -242,12 +242,12 @@ describe.skipIf("missing" in found)("the pages of the console", { timeout: 240_0
     await form.getByRole("button", { name: "Add", exact: true }).click();
     const card = page.getByRole("region", { name: "Look around" });
     await expectShown(card.getByText("At 08:30, Monday through Friday"));
-    await expectShown(card.getByRole("columnheader", { name: "Asia/Tokyo" }));
-    await expectShown(card.getByRole("columnheader", { name: /Your time/ }));
     await card.getByRole("button", { name: "Run now" }).click();
     await expectShown(card.getByText("completed"));
     await card.getByRole("link", { name: "Look around" }).click();
     await expectShown(card.getByText(/requested by/));
+    await expectShown(card.getByRole("columnheader", { name: "Asia/Tokyo" }));
+    await expectShown(card.getByRole("columnheader", { name: /Your time/ }));
     await page.keyboard.press("e");
     await card.getByLabel("Time zone").fill("Europe/Berlin");
     await card.getByRole("button", { name: "Save" }).click();
