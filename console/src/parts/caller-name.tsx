@@ -31,7 +31,7 @@ function plainAgent(agent: string | undefined): string | undefined {
 
 /** Who made a call, in words: `someone` if nothing is known. */
 export function callerText({ user, agent }: { user?: string; agent?: string }, someone: string): string {
-  return [...new Set([user, plainAgent(agent)])].filter(Boolean).join(" · ") || someone;
+  return [user, plainAgent(agent)].filter(Boolean).join(" · ") || someone;
 }
 
 /** Sessions of MCP clients are named by an id that nobody reads: its beginning tells them apart. */
