@@ -349,7 +349,7 @@ describe.skipIf("missing" in found)("the work view", { timeout: 240_000 }, () =>
 
   test("counts waiting for people apart from the run time, by tool and by caller, whatever the locale is", async () => {
     await go("/statistics");
-    await expectShown(page.getByRole("heading", { name: "Time waited for people per 2 min" }));
+    await expectShown(page.getByRole("heading", { name: "Time waited for people per 1 min" }));
     await expectShown(page.getByRole("row", { name: /^write \d+ / }));
     await page.getByRole("tab", { name: "By caller" }).click();
     await expectShown(page.getByRole("row", { name: /^mcp:claude-code \d+/ }));
