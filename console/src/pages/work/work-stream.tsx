@@ -26,7 +26,7 @@ import { type RowActions, WorkRow } from "./work-row.tsx";
 const words = defineWords({
   list: ["Calls, newest first", "调用，最新在前"],
   needs: ["Waiting for you", "等待你处理"],
-  moreWait: (count: number) => [`${count} more wait for you`, `还有 ${count} 个等你处理`],
+  moreWait: (count: number) => [`${count} more ${count === 1 ? "waits" : "wait"} for you`, `还有 ${count} 个等你处理`],
   subject: ["What", "内容"],
   caller: ["Caller, session", "调用者、会话"],
   risk: ["Risk", "风险"],
