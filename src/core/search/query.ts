@@ -1,4 +1,5 @@
 import type { NearWord } from "./similar-words.ts";
+import { topicsOf } from "./topics.ts";
 import { scanWords, stem, type WordKind } from "./words.ts";
 
 export interface Query {
@@ -28,6 +29,11 @@ const frequentShare = 0.05;
 const nearWordWeight = 0.5;
 const halfWeight = 0.6;
 const minHalfLength = 3;
+/** Of a topic, for the rarity of the word that has it; and of one that many words of the query have. */
+const topicWeight = 0.25;
+const maxTopicWeight = 2;
+/** A topic that more tools have says little and is slow. */
+const maxTopicTools = 1_000;
 /** The search for similar words is the slow part of a query. Longer words are similar to none. */
 const maxNearLookups = 6;
 const maxNearLength = 40;
@@ -49,6 +55,12 @@ export function readQuery(query: string, vocabulary: Vocabulary): Query {
   let lookups = 0;
   for (const [word, weight] of [...words]) {
     const known = vocabulary.frequency(word) > 0;
+    const topics = topicsOf(word);
+    const share = topicWeight * weight * rarityOf(vocabulary.frequency(word), vocabulary.size);
+    for (const topic of topics) {
+      if (vocabulary.frequency(topic) > maxTopicTools) continue;
+      words.set(topic, Math.min(maxTopicWeight, (words.get(topic) ?? 0) + share / topics.length));
+    }
     const synonyms = synonymsOf(word);
     for (const synonym of synonyms) {
       const frequency = vocabulary.frequency(synonym);
@@ -64,6 +76,11 @@ export function readQuery(query: string, vocabulary: Vocabulary): Query {
     for (const { word: near, closeness } of vocabulary.near(word)) raise(words, near, nearWordWeight * closeness);
   }
   return { text, identifiers: identifiersIn(text), words };
+}
+
+/** How much a word that so many tools have says about them. */
+export function rarityOf(frequency: number, size: number): number {
+  return Math.log(1 + (size - frequency + 0.5) / (frequency + 0.5));
 }
 
 /** The two known words that an unknown one consists of (timezone → time, zone), or none. */
@@ -96,56 +113,15 @@ function identifiersIn(query: string): string[] {
   return [...new Set(pieces)].slice(0, 16);
 }
 
-/** Synonyms; each line is one meaning. Kept short: each line slows every query a little. */
-const groups = [
-  "get fetch retrieve obtain show read view lookup",
-  "find search locate lookup query discover",
-  "list enumerate browse",
-  "create add make new insert generate build",
-  "delete remove erase clear drop",
-  "update modify edit change alter set",
-  "send post deliver",
-  "calculate compute determine estimate evaluate",
-  "convert transform translate",
-  "book reserve reservation",
-  "buy purchase order shop",
-  "cancel revoke abort",
-  "start launch begin run execute open",
-  "stop end terminate kill close",
-  "download save export",
-  "upload import attach",
-  "check verify validate test",
-  "schedule plan appointment calendar",
-  "compare difference versus",
-  "recommend suggest suggestion",
-  "summarize summary abstract condense",
-  "image picture photo pic",
-  "email mail inbox",
-  "message msg text sms chat",
-  "movie film cinema",
-  "song music track",
-  "directory folder dir",
-  "repository repo",
-  "database db sql",
-  "document doc",
-  "configuration config setting",
-  "website site webpage web url",
-  "price cost fee pricing",
-  "car vehicle automobile",
-  "house home property apartment",
-  "weather forecast temperature climate",
-  "job career employment vacancy",
-  "picture drawing artwork",
-  "nearby near close closest nearest",
-  "route direction navigate path",
-  "stock share equity",
-  "crypto cryptocurrency coin",
-  "phone telephone mobile",
-  "user account profile",
-  "person contact people",
-  "meal food dish recipe",
-  "lawsuit case court legal",
-];
+/** Synonyms; one meaning between bars; subjects are topics. Kept short: each slows every query a little. */
+const groups = `
+get fetch retrieve obtain show read view lookup | find search locate lookup query discover | list enumerate browse | create add make new insert
+generate build | delete remove erase clear drop | update modify edit change alter set | send post deliver | calculate compute determine estimate
+evaluate | convert transform translate | book reserve reservation | buy purchase order shop | cancel revoke abort | start launch begin run execute
+open | stop end terminate kill close | download save export | upload import attach | check verify validate test | schedule plan appointment calendar |
+compare difference versus | recommend suggest suggestion | summarize summary abstract condense | message msg text sms chat | directory folder dir |
+repository repo | database db sql | document doc | configuration config setting | price cost fee pricing | nearby near close closest nearest | route
+direction navigate path | user account profile | person contact people`;
 
 const related = new Map<string, readonly string[]>();
 
@@ -156,8 +132,8 @@ function synonymsOf(word: string): readonly string[] {
 }
 
 function fill(): void {
-  for (const group of groups) {
-    const stems = [...new Set(group.split(" ").map(stem))];
+  for (const group of groups.split("|")) {
+    const stems = [...new Set(group.trim().split(/\s+/).map(stem))];
     for (const one of stems) {
       const others = stems.filter((other) => other !== one);
       related.set(one, [...new Set([...(related.get(one) ?? []), ...others])]);

@@ -4,13 +4,6 @@ export interface NearWord {
   readonly closeness: number;
 }
 
-/** A vocabulary that finds its words for a mistyped or shortened one. */
-export interface NearWords {
-  add(word: string): void;
-  remove(word: string): void;
-  near(word: string): NearWord[];
-}
-
 const minLength = 4;
 const maxLength = 24;
 /** How many letters a shortened word may lack (config → configuration). */
@@ -18,10 +11,10 @@ const maxCompletionLength = 8;
 const maxAnswers = 3;
 
 /**
- * Words are indexed by first letter and length, so a lookup compares only a small part of the vocabulary. The price:
+ * A vocabulary that finds its words for a mistyped or shortened one. Words are indexed by first letter and length, so a lookup compares only a small part of the vocabulary. The price:
  * a word with a wrong first letter is not found.
  */
-export function createNearWords(): NearWords {
+export function createNearWords() {
   /** Each word with the set of its letters as bits, which excludes most candidates. */
   const buckets = new Map<string, Map<string, number>>();
 

@@ -1,6 +1,7 @@
 import type { LearnedWords } from "./learned-words.ts";
-import { readQuery } from "./query.ts";
+import { rarityOf, readQuery } from "./query.ts";
 import { createNearWords } from "./similar-words.ts";
+import { isTopic, topicsOf, topicWeight } from "./topics.ts";
 import { foldCase, scanWords, type WordKind } from "./words.ts";
 
 export interface SearchFields {
@@ -49,12 +50,13 @@ interface Term {
   tally: number;
   /** Whether a mistyped word may match it; joined words and parts do not. */
   suggested: boolean;
+  /** Each tool that has the word has these, too. */
+  readonly topics: readonly Term[];
 }
 
 interface Entry {
   readonly id: string;
-  readonly names: readonly string[];
-  readonly terms: readonly Term[];
+  readonly fields: SearchFields;
   readonly length: number;
   readonly order: number;
 }
@@ -73,9 +75,12 @@ const fieldWeights = {
   parameterText: 0.45,
 };
 /** Of words in past questions, measured on labelled sets (docs/decisions/0036). */
-const learnedWeight = 0.5;
+const learnedWeight = 0.7;
 /** How much of the length of past questions counts as length of the tool's text. */
-const learnedLength = 0.5;
+const learnedLength = 0.7;
+/** How many of the best tools raise those that they were used with, and by how much of their score. */
+const companionsOf = 10;
+const companionWeight = 0.3;
 const kindWeights: Readonly<Record<WordKind, number>> = { word: 1, joined: 0.6, part: 0.3, number: 0.5 };
 
 /** BM25 parameters: saturation of term frequency, and the penalty for long texts. */
@@ -134,8 +139,9 @@ export function createSearchIndex(): SearchIndex {
     const entry = slot === undefined ? undefined : entries[slot];
     if (slot === undefined || entry === undefined) return false;
     changes++;
-    for (const name of entry.names) names.remove(name, slot);
-    for (const term of entry.terms) withdraw(term, slot);
+    for (const name of namesOf(entry.fields)) names.remove(name, slot);
+    gatherAll(entry.fields);
+    for (const term of gathered) withdraw(term, slot);
     totalLength -= entry.length;
     slotById.delete(id);
     entries[slot] = undefined;
@@ -145,6 +151,7 @@ export function createSearchIndex(): SearchIndex {
 
   function withdraw(term: Term, slot: number): void {
     const { postings } = term;
+    term.tally = 0;
     let at = 0;
     while (postings[at] !== slot) at += 2;
     const lastCount = postings.pop();
@@ -162,24 +169,48 @@ export function createSearchIndex(): SearchIndex {
   let fieldWeight = 0;
   const gathered: Term[] = [];
 
-  function gather(word: string, kind: WordKind): void {
+  function termOf(word: string): Term {
     let term = vocabulary.get(word);
     if (term === undefined) {
-      term = { word, postings: none, tally: 0, suggested: false };
+      term = { word, postings: none, tally: 0, suggested: false, topics: topicsOf(word).map(termOf) };
       vocabulary.set(word, term);
     }
+    return term;
+  }
+
+  function gather(word: string, kind: WordKind): void {
+    const term = termOf(word);
     if (kind === "word" && !term.suggested) {
       term.suggested = true;
       nearWords.add(word);
     }
+    const weight = kind === "word" ? fieldWeight : fieldWeight * kindWeights[kind];
+    count(term, weight);
+    const { topics } = term;
+    for (let at = 0; at < topics.length; at++) count(topics[at] as Term, (weight * topicWeight) / topics.length);
+  }
+
+  function count(term: Term, weight: number): void {
     if (term.tally === 0) gathered.push(term);
-    term.tally += kind === "word" ? fieldWeight : fieldWeight * kindWeights[kind];
+    term.tally += weight;
   }
 
   function read(text: string | undefined, weight: number): void {
     if (text === undefined || text === "") return;
     fieldWeight = weight;
     scanWords(text.length > longestText ? text.slice(0, longestText) : text, gather);
+  }
+
+  function gatherAll(fields: SearchFields): void {
+    gathered.length = 0;
+    read(fields.name, fieldWeights.name);
+    for (const alias of fields.aliases ?? []) read(alias, fieldWeights.alias);
+    read(fields.title, fieldWeights.title);
+    for (const tag of fields.tags ?? []) read(tag, fieldWeights.tag);
+    read(fields.category, fieldWeights.category);
+    read(fields.description, fieldWeights.description);
+    for (const parameter of fields.parameters ?? []) read(parameter, fieldWeights.parameter);
+    read(fields.parameterText, fieldWeights.parameterText);
   }
 
   function readWaiting(): void {
@@ -190,21 +221,14 @@ export function createSearchIndex(): SearchIndex {
   function store(id: string, fields: SearchFields, order: number): void {
     changes++;
     const slot = freeSlots.pop() ?? entries.length;
-    const aliases = fields.aliases ?? [];
-    gathered.length = 0;
-    read(fields.name, fieldWeights.name);
-    for (const alias of aliases) read(alias, fieldWeights.alias);
-    read(fields.title, fieldWeights.title);
-    for (const tag of fields.tags ?? []) read(tag, fieldWeights.tag);
-    read(fields.category, fieldWeights.category);
-    read(fields.description, fieldWeights.description);
-    for (const parameter of fields.parameters ?? []) read(parameter, fieldWeights.parameter);
-    read(fields.parameterText, fieldWeights.parameterText);
+    gatherAll(fields);
     let length = 0;
-    for (const term of gathered) length += post(term, slot);
-    const ownNames = [fields.name, ...aliases];
-    for (const name of ownNames) names.add(name, slot);
-    entries[slot] = { id, names: ownNames, terms: gathered.slice(), length, order };
+    for (const term of gathered) {
+      const count = post(term, slot);
+      if (!isTopic(term.word)) length += count;
+    }
+    for (const name of namesOf(fields)) names.add(name, slot);
+    entries[slot] = { id, fields, length, order };
     slotById.set(id, slot);
     totalLength += length;
     if (slot >= lengths.length) {
@@ -227,13 +251,15 @@ export function createSearchIndex(): SearchIndex {
       near: (word) => nearWords.near(word),
     });
     const slots = learned && slotsOf(learned);
+    const rules: RankRules = {
+      accepts: (slot) => isHit(slot, options.filter),
+      before: (one, other) => orderOf(one) < orderOf(other),
+    };
     for (const [word, weight] of requested.words) score(word, weight, slots);
+    if (learned) raiseCompanions(learned, ranking.best(companionsOf, rules));
     scoreNames(requested.text, requested.identifiers);
     return ranking
-      .best(limit, {
-        accepts: (slot) => isHit(slot, options.filter),
-        before: (one, other) => orderOf(one) < orderOf(other),
-      })
+      .best(limit, rules)
       .map(({ slot, score: points }) => ({ id: entries[slot]?.id ?? "", score: points }));
   }
 
@@ -241,8 +267,7 @@ export function createSearchIndex(): SearchIndex {
     const postings = vocabulary.get(word)?.postings ?? none;
     const fromQuestions = learned?.postings(word);
     const count = slotById.size;
-    const having = postings.length / 2 + (fromQuestions?.onlyHere ?? 0);
-    const rarity = weight * Math.log(1 + (count - having + 0.5) / (having + 0.5));
+    const rarity = weight * rarityOf(postings.length / 2 + (fromQuestions?.onlyHere ?? 0), count);
     const fixed = countUnit * saturation * (1 - lengthPenalty);
     const byLength = (countUnit * saturation * lengthPenalty * count) / Math.max(totalLength, 1);
     const addScore = (slot: number, occurrences: number): void => {
@@ -272,12 +297,24 @@ export function createSearchIndex(): SearchIndex {
     let slots = known.get(learned);
     if (slots?.changes !== changes || slots.version !== learned.version) {
       const size = entries.length;
-      const hasWord = (word: string, slot: number): boolean =>
-        entries[slot]?.terms.includes(vocabulary.get(word) as Term) ?? false;
-      slots = new LearnedSlots(learned, { size, changes, slotOf: (id) => slotById.get(id), hasWord });
+      const postingsOf = (word: string): readonly number[] => vocabulary.get(word)?.postings ?? none;
+      slots = new LearnedSlots(learned, { size, changes, slotOf: (id) => slotById.get(id), postingsOf });
       known.set(learned, slots);
     }
     return slots;
+  }
+
+  /** Raises the tools that past questions needed together with the best ones. */
+  function raiseCompanions(learned: LearnedWords, best: readonly Ranked[]): void {
+    const raised = new Map<number, number>();
+    for (const { slot, score: points } of best) {
+      const strength = (companionWeight * points * points) / (best[0]?.score ?? points);
+      for (const [id, likelihood] of learned.together(entries[slot]?.id ?? "")) {
+        const other = slotById.get(id);
+        if (other !== undefined) raised.set(other, Math.max(raised.get(other) ?? 0, strength * likelihood));
+      }
+    }
+    for (const [slot, points] of raised) ranking.add(slot, points);
   }
 
   function scoreNames(text: string, identifiers: readonly string[]): void {
@@ -307,6 +344,10 @@ export function createSearchIndex(): SearchIndex {
   };
 }
 
+function namesOf({ name, aliases }: SearchFields): readonly string[] {
+  return aliases === undefined || aliases.length === 0 ? [name] : [name, ...aliases];
+}
+
 interface SlotCounts {
   readonly slots: readonly number[];
   readonly counts: readonly number[];
@@ -320,7 +361,7 @@ class LearnedSlots {
   readonly changes: number;
   readonly lengths: Float64Array;
   readonly #learned: LearnedWords;
-  readonly #index: { slotOf(id: string): number | undefined; hasWord(word: string, slot: number): boolean };
+  readonly #index: { slotOf(id: string): number | undefined; postingsOf(word: string): readonly number[] };
   readonly #byWord = new Map<string, SlotCounts | undefined>();
   /** All zero between the words of a query. */
   readonly #counts: Float64Array;
@@ -331,7 +372,7 @@ class LearnedSlots {
       size: number;
       changes: number;
       slotOf(id: string): number | undefined;
-      hasWord(word: string, slot: number): boolean;
+      postingsOf(word: string): readonly number[];
     },
   ) {
     this.version = learned.version;
@@ -363,30 +404,24 @@ class LearnedSlots {
   #read(word: string): SlotCounts | undefined {
     const slots: number[] = [];
     const counts: number[] = [];
-    let onlyHere = 0;
     for (const [id, occurrences] of this.#learned.counts(word) ?? []) {
       const slot = this.#index.slotOf(id);
       if (slot === undefined) continue;
       slots.push(slot);
       counts.push(occurrences * learnedWeight * countUnit);
-      if (!this.#index.hasWord(word, slot)) onlyHere++;
     }
-    return slots.length === 0 ? undefined : { slots, counts, onlyHere };
+    if (slots.length === 0) return undefined;
+    const found = new Set(slots);
+    const postings = this.#index.postingsOf(word);
+    for (let at = 0; at < postings.length; at += 2) found.delete(postings[at] as number);
+    return { slots, counts, onlyHere: found.size };
   }
-}
-
-/** Names without regard to case and separators: readFile, read_file and "read file" are one. */
-export interface NameLookup {
-  add(name: string, slot: number): void;
-  remove(name: string, slot: number): void;
-  exact(name: string): readonly number[];
-  /** Slots with the share of their name that the prefix covers. */
-  startingWith(beginning: string): { slot: number; share: number }[];
 }
 
 const bucketLetters = 2;
 
-function createNameLookup(): NameLookup {
+/** Names without regard to case and separators: readFile, read_file and "read file" are one. */
+function createNameLookup() {
   const slotsByName = new Map<string, number[]>();
   const namesByBeginning = new Map<string, Set<string>>();
 
@@ -420,6 +455,7 @@ function createNameLookup(): NameLookup {
     return slotsByName.get(squash(name)) ?? [];
   }
 
+  /** Slots with the share of their name that the prefix covers. */
   function startingWith(beginning: string): { slot: number; share: number }[] {
     const squashed = squash(beginning);
     if (squashed.length < bucketLetters) return [];
@@ -435,6 +471,7 @@ function createNameLookup(): NameLookup {
 }
 
 function squash(name: string): string {
+  if (/^[a-z0-9_]*$/.test(name)) return name.replaceAll("_", "");
   if (/^[\x20-\x7e]*$/.test(name)) return name.toLowerCase().replace(/[^a-z0-9]+/g, "");
   return foldCase(name).replace(/[^\p{L}\p{M}\p{N}]+/gu, "");
 }
@@ -452,13 +489,7 @@ export interface RankRules {
 }
 
 /** Sums scores by slot in reused memory, and picks the best. */
-export interface Ranking {
-  reset(slots: number): void;
-  add(slot: number, score: number): void;
-  best(limit: number, rules: RankRules): Ranked[];
-}
-
-function createRanking(): Ranking {
+function createRanking() {
   let scores = new Float64Array(64);
   let touched = new Int32Array(64);
   let count = 0;

@@ -2,7 +2,7 @@
  * "word": a stemmed word, or two characters of a script that is written without blanks;
  * "joined": two neighbouring words as one, ended as the stemmed whole would be (file_name, filename → filenam);
  * "part": a piece of a word that counts less (the letters of mp3, one character of a run);
- * "number": digits only.
+ * "number": one or two digits. Longer ones name something.
  */
 export type WordKind = "word" | "joined" | "part" | "number";
 
@@ -180,7 +180,7 @@ function indexedAt(source: string, start: number, end: number, hash: number): In
     raw,
     lower,
     word: significant(lower),
-    kind: /^\d+$/.test(lower) ? "number" : "word",
+    kind: /^\d{1,2}$/.test(lower) ? "number" : "word",
     letters: letters === "" ? "" : significant(letters),
     next: first,
   };
