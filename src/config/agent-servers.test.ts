@@ -138,6 +138,43 @@ describe.each(Object.keys(FILES) as AgentName[])("the servers of %s", (agent) =>
   });
 });
 
+describe.each(Object.keys(FILES) as AgentName[])("an interrupted import of %s", (agent) => {
+  const files = FILES[agent];
+  const start = () => open({ ...files, "work/haft.config.yml": "# Mine\nagent: {}\n" });
+
+  test("loses nothing, wherever it was stopped, and goes on or back", async () => {
+    for (let written = 0; ; written++) {
+      const { plan, take, giveBack, read, names, user, folder } = start();
+      const shown = await plan(agent);
+      await writeAgentImport({ ...shown, changes: shown.changes.slice(0, written) }, user, 1);
+      const goesOn = written % 2 === 0;
+      if (goesOn) await take(agent);
+      expect(goesOn ? await names() : SERVERS[agent]).toEqual(SERVERS[agent]);
+      await giveBack(agent);
+      for (const [name, before] of Object.entries(files))
+        expect(read(name), `${written}`).toBe(before.replaceAll("FOLDER", folder));
+      expect(read("work/haft.config.yml")).toBe("# Mine\nagent: {}\n");
+      expect(await names()).toEqual(agent === "claude" ? ["three"] : []);
+      if (written > shown.changes.length) break;
+    }
+  });
+
+  test("is given back also if giving it back was stopped", async () => {
+    for (let written = 0; ; written++) {
+      const { take, giveBack, read, names, user, folder } = start();
+      await take(agent);
+      const back = await planRestore(agent, user);
+      const records = written < back.changes.length ? [] : back.records.slice(0, 1);
+      await writeRestore({ changes: back.changes.slice(0, written), records });
+      await giveBack(agent);
+      for (const [name, before] of Object.entries(files))
+        expect(read(name), `${written}`).toBe(before.replaceAll("FOLDER", folder));
+      expect(await names()).toEqual(agent === "claude" ? ["three"] : []);
+      if (written > back.changes.length) break;
+    }
+  });
+});
+
 test("what was added to an agent's file since stays when the servers are given back", async () => {
   const { take, giveBack, at, read } = open(FILES.cursor);
   await take("cursor");

@@ -165,7 +165,9 @@ export async function writeAgentImport(
   // First: what an agent's file was must never be lost.
   for (const [order, record] of records.entries()) {
     const place = join(folder, `${record.agent}-${digest(canonicalJson([record.file, record.path, now]))}.json`);
-    await writeFile(place, JSON.stringify({ ...record, at: now, order }), { mode: 0o600, flag: "wx" });
+    // Whole or not at all, however this process ends.
+    await writeFile(`${place}.new`, JSON.stringify({ ...record, at: now, order }), { mode: 0o600 });
+    await rename(`${place}.new`, place);
   }
   for (const each of changes) await writeChange(each);
 }
@@ -179,7 +181,9 @@ export interface RestorePlan {
 /** What gives the servers of an agent back: its files as they were, or with what was added to them since. */
 export async function planRestore(agent: AgentName, user: UserOptions): Promise<RestorePlan> {
   const folder = recordFolder(user);
-  const names = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith(`${agent}-`));
+  const names = (await readdir(folder).catch(() => [])).filter(
+    (name) => name.startsWith(`${agent}-`) && name.endsWith(".json"),
+  );
   const found = await Promise.all(
     names.map(async (name) => {
       const place = join(folder, name);
@@ -195,7 +199,9 @@ export async function planRestore(agent: AgentName, user: UserOptions): Promise<
   )) {
     const { file, path, before, after, added } = record;
     const text = await textOf(file);
-    change(pending, file, text, text === after ? before : await mergeBack({ file, path, text }, record));
+    // An import or a restore that was stopped has left it as it was.
+    const isBack = text === after || text === before;
+    change(pending, file, text, isBack ? before : await mergeBack({ file, path, text }, record));
     const config = await textOf(added.file);
     if (config !== "") change(pending, added.file, config, await removeServers({ ...added, text: config }));
   }
