@@ -23,6 +23,8 @@ const MAX_KEEPING_MS = 200;
 /** Less than agents give to a report. */
 const MAX_RECORDING_MS = 10_000;
 const MAX_RECORDED = 2000;
+/** Clocks of file systems are coarse: two changes can have one time. */
+const SETTLED_MS = 1000;
 /** Calls that were not reported keep what there was in memory. */
 const MAX_LOOKED = 16;
 /** Folders that are large, and made again from other files; parts of a repository that are put back alone break it. */
@@ -33,6 +35,8 @@ interface Entry {
   stamp: string;
   /** Undefined if there was no room for it. */
   state?: EntryState & { bytes?: Buffer };
+  /** A later change cannot have the same stamp, so the state needs no second look while the stamp stays. */
+  isSettled?: boolean;
   /** Nobody looks into it. */
   isSkipped?: boolean;
 }
@@ -62,6 +66,8 @@ export class AgentChanges {
   readonly #journal: UndoJournal;
   /** Of calls that run now: what one of them changed is no change of the others. */
   readonly #open = new Set<Looked>();
+  /** The workspace as it was last looked at: most of it has not changed before the next command. */
+  #last: ReadonlyMap<string, Entry> = new Map();
   /** Ends are recorded one after the other, or two calls that end together would both have what one of them changed. */
   #recording: Promise<unknown> = Promise.resolve();
 
@@ -85,11 +91,18 @@ export class AgentChanges {
     }
     const until = Date.now() + MAX_KEEPING_MS;
     for (const [path, entry] of entries) {
-      if (entry.isSkipped || !hasRoom(looked, sizeIn(entry.stamp)) || (!named && Date.now() > until)) continue;
-      const state = await this.#stateAt(path);
+      if (entry.isSkipped || !hasRoom(looked, sizeIn(entry.stamp))) continue;
+      const known = this.#last.get(path);
+      entry.isSettled = known?.isSettled === true && known.stamp === entry.stamp;
+      const now = Date.now();
+      if (!entry.isSettled && !named && now > until) continue;
+      const state = entry.isSettled ? known?.state : await this.#stateAt(path);
       // Meanwhile another call may have ended that changed it.
-      if (entries.get(path) === entry) keep(looked, entry, state);
+      if (entries.get(path) !== entry) continue;
+      keep(looked, entry, state);
+      entry.isSettled = entry.state !== undefined && changedAt(entry.stamp) < now - SETTLED_MS;
     }
+    if (!named) this.#last = entries;
     return looked;
   }
 
@@ -190,6 +203,11 @@ function stampAt(path: string): string | undefined {
 
 function sizeIn(stamp: string): number {
   return Number(stamp.split(" ")[2] ?? 0);
+}
+
+/** In milliseconds. Zero for a folder, whose stamp is all that is kept of it. */
+function changedAt(stamp: string): number {
+  return Number(stamp.split(" ")[4] ?? 0) / 1e6;
 }
 
 function numberOf(path: string): string {

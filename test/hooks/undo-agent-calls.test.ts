@@ -82,6 +82,25 @@ test("undo of an edit and of a written file covers what the agent wrote", { time
   expect(text("edited.txt")).toBe("one\n");
 });
 
+test("each command is undone to what there was right before it", { timeout: 60_000 }, async () => {
+  writeFileSync(at("often.txt"), "0\n");
+  // Older than the clock of the file system can be wrong.
+  await new Promise((resolve) => setTimeout(resolve, 1100));
+  const ids: string[] = [];
+  for (const round of [1, 2, 3]) {
+    if (round === 3) writeFileSync(at("often.txt"), "x\n");
+    const { callId } = await ran(`often-${round}`, `make often ${round}`, () =>
+      writeFileSync(at("often.txt"), `${round}\n`),
+    );
+    ids.push(callId);
+  }
+  for (const [index, content] of ["x\n", "1\n", "0\n"].entries()) {
+    if (index === 1) writeFileSync(at("often.txt"), "2\n");
+    await host.undo.undoCall(ids.at(-1 - index)!);
+    expect(text("often.txt")).toBe(content);
+  }
+});
+
 test("says what it could not keep, and undo refuses that", { timeout: 60_000 }, async () => {
   writeFileSync(at("large.bin"), Buffer.alloc(2 * 1024 * 1024, 1));
   const { callId, notes } = await ran("large", "make large", () => writeFileSync(at("large.bin"), "small\n"));
