@@ -254,6 +254,8 @@ function editedText(
 interface OpenCall {
   tool: AnyTool | string;
   input: unknown;
+  /** As the agent wrote it. */
+  given: AgentCall["input"];
   callId: string;
   caller: Partial<Caller>;
   ticket: string;
@@ -380,7 +382,7 @@ export class AgentCalls {
       .compiled()
       .filter((each) => each.list === "deny" && each.appliesTo(tool))
       .find((each) => (each.target.names(tool) ? !each.isBare : !WITHOUT_FILES.has(tool.name)));
-    return rule && `The rule ${rule.text} denies some calls of this tool, and Haft cannot read the input of this one.`;
+    return rule && `The rule ${rule.text} may deny this call, and Haft cannot read its input.`;
   }
 
   async #ask(
@@ -404,7 +406,7 @@ export class AgentCalls {
         void workspace.discardPreview(callId, caller).catch(() => undefined);
         const { ticket, verdict = ALLOWED } = pass;
         const before = await this.#lookBefore(tool, input);
-        this.#add(call, { tool, input, callId, caller, ticket, verdict, before });
+        this.#add(call, { tool, input, given: call.input, callId, caller, ticket, verdict, before });
         await this.#label(tool, { input, callId, caller });
         return undefined;
       }
@@ -611,6 +613,12 @@ export class AgentCalls {
     if (more.length > 0) this.#open.set(key, more);
     else this.#open.delete(key);
     await this.#recordChanges(open);
+    // Another hook of the agent may have replaced it meanwhile.
+    if (Object.keys(call.input).length > 0 && digest([call.input]) !== digest([open.given])) {
+      const note = "The agent reported another input than the one that was judged.";
+      const data = { action: "agent_report", tool: call.name, input: call.input, note };
+      await this.#options.audit.append({ kind: "note", callId: open.callId, caller, toolName: call.name, data });
+    }
     await this.#end(open, () => {
       if (failed) throw toolError("failed", output || `${caller.agent} reported a failure`);
       return { content: output, details: { reportedBy: caller.agent } };

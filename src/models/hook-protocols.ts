@@ -174,6 +174,7 @@ const PROTOCOLS: Readonly<Record<AgentName, Protocol>> = {
       const named = textOf(event["hook_event_name"]) ?? textOf(event["hookEventName"]);
       if (named !== undefined) return named[0]!.toLowerCase() + named.slice(1);
       if ("toolResult" in event) return "postToolUse";
+      if ("error" in event) return "toolName" in event ? "postToolUseFailure" : "errorOccurred";
       if ("toolName" in event) return "preToolUse";
       if ("prompt" in event) return "userPromptSubmitted";
       if ("source" in event) return "sessionStart";
@@ -182,6 +183,7 @@ const PROTOCOLS: Readonly<Record<AgentName, Protocol>> = {
     events: {
       preToolUse: "call",
       postToolUse: "end",
+      postToolUseFailure: "failed",
       userPromptSubmitted: "prompt",
       sessionEnd: "idle",
       agentStop: "idle",
@@ -197,10 +199,9 @@ const PROTOCOLS: Readonly<Record<AgentName, Protocol>> = {
       cwd: textOf(event["cwd"]),
     }),
     outputOf(event) {
-      const result = event["toolResult"];
+      const result = event["toolResult"] ?? event["error"];
       return isObject(result) ? (result["textResultForLlm"] ?? result) : result;
     },
-    // It says of no exit code that it denies, so this form is used for everything.
     deny: (reason) => printed({ permissionDecision: "deny", permissionDecisionReason: reason }),
     pass: "{}\n",
   },
@@ -229,6 +230,15 @@ function plugin(events: Readonly<Record<string, EventKind>>): Protocol {
 /** As much of a report as is recorded. */
 const MAX_OUTPUT = 64 * 1024;
 
+/** Throws if it is no text: two events with other bytes must not read the same. */
+export function eventText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw unreadable("The event is not UTF-8");
+  }
+}
+
 /** Reads what an agent has sent. Throws, with a sentence for the model, if it is not an event of this agent. */
 export function readAgentEvent(agent: AgentName, text: string): AgentEvent {
   const protocol = PROTOCOLS[agent];
@@ -238,7 +248,8 @@ export function readAgentEvent(agent: AgentName, text: string): AgentEvent {
   if (name === undefined || kind === undefined) throw unreadable(`The event ${JSON.stringify(name)} is not known`);
   const session = textOf(protocol.sessionOf(event));
   if (session === undefined || session === "") throw unreadable("The event does not name its session");
-  if (session.length > MAX_SESSION) throw unreadable("The name of the session is too long");
+  if (session.length > MAX_SESSION || /\p{Cc}/u.test(session))
+    throw unreadable("The name of the session is too long, or has control characters");
   switch (kind) {
     case "call":
       return { type: "call", session, call: protocol.callOf(event, name) };
@@ -287,12 +298,38 @@ function nameOf(agent: AgentName, text: string): string | undefined {
 function parseEvent(text: string): Fields {
   let event: unknown;
   try {
-    event = JSON.parse(text);
+    event = JSON.parse(/\d{16}|\d[eE]/.test(text) ? withAllDigits(text) : text);
   } catch {
     throw unreadable("The event is not JSON");
   }
   if (!isObject(event)) throw unreadable("The event is not an object");
   return event;
+}
+
+const JSON_NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** A number that JavaScript would round becomes a text: what is shown, judged and approved has every digit that the agent uses. */
+function withAllDigits(json: string): string {
+  let written = "";
+  for (let at = 0; at < json.length;) {
+    const quote = json.indexOf('"', at);
+    let end = quote < 0 ? json.length : quote + 1;
+    written += json.slice(at, quote < 0 ? undefined : quote).replace(JSON_NUMBER, exactly);
+    while (quote >= 0 && end < json.length && json[end] !== '"') end += json[end] === "\\" ? 2 : 1;
+    if (quote >= 0) written += json.slice(quote, end + 1);
+    at = end + 1;
+  }
+  return written;
+}
+
+function exactly(value: string): string {
+  const digits = value
+    .replace(/[eE].*/, "")
+    .replaceAll(/[-.]/g, "")
+    .replaceAll(/^0+|0+$/g, "").length;
+  const number = Number(value);
+  const isKept = digits > 15 ? String(number) === value && Number.isSafeInteger(number) : digits === 0 || number !== 0;
+  return isKept && Number.isFinite(number) ? value : JSON.stringify(value);
 }
 
 function toolUseOf(event: Fields): AgentCall {

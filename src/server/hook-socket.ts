@@ -9,7 +9,7 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import type { AgentCalls } from "../capabilities/agent-calls.ts";
 import { errorCode, errorMessage } from "../core/error.ts";
-import { type AgentName, denyAnswer, type HookAnswer, isAgentName } from "../models/hook-protocols.ts";
+import { type AgentName, denyAnswer, eventText, type HookAnswer, isAgentName } from "../models/hook-protocols.ts";
 
 export const HOOK_SOCKET = "hook.sock";
 export const HOOK_TOKEN = "hook.token";
@@ -188,14 +188,14 @@ async function readRequest(socket: Socket, token: string): Promise<HookRequest> 
         reject(new Error("the event is too large, so the call is denied"));
     });
     socket.once("close", () => reject(new Error("the event is not whole")));
-  });
+  }).finally(() => socket.removeAllListeners("data").resume());
   socket.setTimeout(0);
   const [start, given = "", agent = "", limit, , pathBytes] = head!;
   if (!isAgentName(agent)) throw new Error("the agent is not known, so the call is denied");
   const whole = Buffer.concat(parts);
   const eventAt = start.length + Number(pathBytes ?? 0);
   const folder = whole.toString("utf8", start.length, eventAt);
-  const known = { agent, folder, event: whole.toString("utf8", eventAt), limitMs: Number(limit) };
+  const known = { agent, folder, event: eventText(whole.subarray(eventAt)), limitMs: Number(limit) };
   return isSame(given, token)
     ? known
     : { ...known, reason: "Haft: the hook has no valid token, so the call is denied." };

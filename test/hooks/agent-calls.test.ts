@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type HaftHost, openHaft } from "haft/host";
 import { AgentCalls } from "../../src/capabilities/agent-calls.ts";
@@ -264,12 +264,24 @@ test.each(["@/etc/passwd", "@src/x", "a\u00a0b", "\u3000/etc/passwd"])(
 test.each(AGENT_NAMES)("no mode lets an agent change the file with the hook of %s unasked", async (agent) => {
   for (const scope of ["project", "user"] as const) {
     const path = hookFileOf({ agent, scope, folder, env: { HOME: folder } });
-    for (const mode of ["acceptEdits", "bypassPermissions"] as const)
-      expect((await host.haft.policy.explain("write", { path, content: "" }, { mode })).verdict.decision, path).toBe(
-        "ask",
-      );
+    for (const verdict of await verdictsOn(path)) expect(verdict, path).toBe("ask");
   }
 });
+
+test.each([
+  ...[".github/copilot/settings.json", ".copilot/settings.json", "opencode.json", "opencode.jsonc"],
+  ...[".opencode/agent/a.md", ".config/opencode/opencode.json", ".pi/settings.json", ".codex/config.toml"],
+])("no mode lets an agent turn hooks off in %s unasked", async (path) => {
+  expect(await verdictsOn(path)).toEqual(["ask", "ask"]);
+});
+
+async function verdictsOn(path: string): Promise<string[]> {
+  const input = { path: resolve(folder, path), content: "" };
+  const explained = (["acceptEdits", "bypassPermissions"] as const).map((mode) =>
+    host.haft.policy.explain("write", input, { mode }),
+  );
+  return (await Promise.all(explained)).map(({ verdict }) => verdict.decision);
+}
 
 test("the end of one tool does not end a call of another one with the same id", async () => {
   const session_id = "same-id";
@@ -278,4 +290,62 @@ test("the end of one tool does not end a call of another one with the same id", 
   const end = { ...toolUse("Read", { file_path: "a.txt" }, { session_id }), ...id, hook_event_name: "PostToolUse" };
   await send("claude", end);
   expect((await recorded(`claude:${session_id}`)).filter(({ kind }) => kind === "call_ended")).toEqual([]);
+});
+
+const asText = (tool_input: string, more: object = {}) =>
+  JSON.stringify({ ...toolUse("mcp__bank__pay", "@" as unknown as object, { session_id: "digits" }), ...more }).replace(
+    '"@"',
+    () => tool_input,
+  );
+test.each([
+  ["9007199254740992", "9007199254740993"],
+  ['{"n":[12345678901234567890]}', '{"n":[12345678901234567891]}'],
+  ["1e400", "null"],
+  ["0.1234567890123456789", "0.1234567890123456788"],
+])("a yes to %s is none to %s, and shows every digit", async (one, other) => {
+  const input = (value: string) => asText(`{"text":"9007199254740993","amount":${value}}`);
+  const id = approvalIn(await send("claude", input(one)));
+  const shown = (await host.haft.approvals.get(id))?.preview;
+  expect(JSON.stringify(shown)).toContain(/\d[\d.e]+/.exec(one)![0]);
+  await host.haft.approvals.approve(id, { by: "ann" });
+  expect(approvalIn(await send("claude", input(other)))).toMatch(/^apr_/);
+  expect((await send("claude", input(one))).stdout).toBe("");
+});
+
+test("reads a large event with a long number as quickly as another one", async () => {
+  const long = JSON.stringify('\\"'.repeat(2_000_000));
+  const answer = await send("claude", asText(`{"text":${long},"amount":12345678901234567890}`));
+  expect(answer).toSatisfy(AGENT_RIGS.claude.denies);
+  expect(answer.stdout).not.toContain("not JSON");
+  for (const bad of ["1.2.3", "0123456789012345678", "1-23456789012345678"])
+    expect((await send("claude", asText(`{"amount":${bad}}`))).stderr, bad).toContain("not JSON");
+});
+
+test("no session can be named so that it is part of another one", async () => {
+  const event = AGENT_RIGS.claude.before("ls", folder, "one\ntwo");
+  expect((await send("claude", event)).stdout).toContain("control characters");
+});
+
+test("says in the record that the agent ran another input than the one that was judged", async () => {
+  const session_id = "replaced";
+  const id = { tool_use_id: "r1" };
+  expect((await send("claude", { ...toolUse("Bash", { command: "ls" }, { session_id }), ...id })).stdout).toBe("");
+  const end = { ...toolUse("Bash", { command: "ls; rm x" }, { session_id }), ...id, hook_event_name: "PostToolUse" };
+  await send("claude", end);
+  expect(await recorded(`claude:${session_id}`)).toContainEqual(
+    expect.objectContaining({
+      kind: "note",
+      data: expect.objectContaining({ input: { command: "ls; rm x" }, note: expect.stringContaining("another input") }),
+    }),
+  );
+});
+
+test("a failed call of Copilot ends, and is not judged again", async () => {
+  const { before } = AGENT_RIGS.copilot;
+  expect(await send("copilot", before("ls", folder, "failed"))).toSatisfy(AGENT_RIGS.copilot.passes);
+  const failed = { ...before("ls", folder, "failed"), error: "it broke" };
+  expect(await send("copilot", failed)).toSatisfy(AGENT_RIGS.copilot.passes);
+  const entries = await recorded("copilot:failed");
+  expect(entries.at(-1)).toMatchObject({ kind: "call_ended", status: "failed" });
+  expect(JSON.stringify(entries.at(-1))).toContain("it broke");
 });

@@ -2,7 +2,7 @@
 // server, and denies everything else.
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer, type Server, type Socket } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { basename, join } from "node:path";
 import process from "node:process";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -240,6 +240,24 @@ describe.runIf(isHere)("the native client", { timeout: 60_000 }, () => {
     const closed = spawn("/bin/sh", ["-c", `${CLIENT} claude 9000 ${root} ${basename(state)} /bin/false <&-`]);
     expect(await new Promise((done) => closed.once("close", done))).toBe(2);
     expect(asked).toHaveLength(1);
+  });
+
+  test("denies an event that is no text, and keeps nothing of what comes after an event", async () => {
+    await serve();
+    const event = Buffer.from('{"a":"?"}');
+    event[event.indexOf("?")] = 0xff;
+    expect(await run({ input: event })).toMatchObject({ code: 2, stderr: expect.stringContaining("not UTF-8") });
+    expect(asked).toEqual([]);
+    answer = () => new Promise(() => undefined);
+    const socket = connect(join(state, "hook.sock")).on("error", () => undefined);
+    sockets.push(socket);
+    socket.write(`haft-hook 1 ${readFileSync(join(state, "hook.token"), "utf8")} claude 60000 2\n{}`);
+    await until(() => asked.length === 1);
+    const before = process.memoryUsage().arrayBuffers;
+    const part = Buffer.alloc(1024 * 1024);
+    for (let sent = 0; sent < 64; sent++) await new Promise((done) => socket.write(part, done));
+    await until(() => socket.writableLength === 0);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(48 * 1024 * 1024);
   });
 
   test("its wait ends in the server when the agent stops it", async () => {
