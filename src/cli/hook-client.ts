@@ -107,7 +107,7 @@ function start(stateFolder: string, { folder, env }: HookRequest): Starting {
     const options = ["serve", folder, "--port", "0", "--no-open", "--idle", IDLE];
     const child = spawn(process.execPath, [...process.execArgv, program, ...options], {
       cwd: folder,
-      env: { ...env },
+      env: withoutSettings(env),
       detached: true,
       stdio: ["ignore", log, log],
     });
@@ -120,6 +120,12 @@ function start(stateFolder: string, { folder, env }: HookRequest): Starting {
     closeSync(log);
   }
   return starting;
+}
+
+/** A folder that configures the agent can set its environment, and so the mode, the store or the token of the server. */
+function withoutSettings(env: HookRequest["env"]): Record<string, string | undefined> {
+  const kept = Object.entries(env).filter(([name]) => !name.startsWith("HAFT_") || name === "HAFT_STATE_DIR");
+  return Object.fromEntries(kept);
 }
 
 /** False if another hook is starting the server. */

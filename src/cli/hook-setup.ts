@@ -17,6 +17,7 @@ import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import process from "node:process";
 import type { FileChange } from "../config/agent-servers.ts";
+import { parseConfigText, readConfigText } from "../config/config-text.ts";
 import { errorCode, errorMessage } from "../core/error.ts";
 import { canonicalJson } from "../core/json.ts";
 import { stateFolderOf, stateRootOf } from "../io/files/state-folder.ts";
@@ -51,9 +52,12 @@ const REPORT_SECONDS = 30;
 
 /** What the protocol of an agent leaves open, also with a hook that works. */
 export const GAPS: Readonly<Partial<Record<AgentName, string>>> = {
+  claude: "Claude Code before 2.1.295 runs a call if its hook takes longer than the time limit.",
+  cursor: "Versions of Cursor that do not know preToolUse do not call the hook, and do not say so.",
   codex: "Codex runs a call if its hook takes longer than the time limit, and only hooks that you trusted in Codex.",
   gemini: "Gemini CLI runs a call if its hook takes longer than the time limit.",
-  copilot: "Copilot has no exit code that denies: a hook that it stops at the time limit may let the call run.",
+  copilot:
+    "Copilot runs a call if its hook takes longer than the time limit. With -p it may not read hooks of a project: use --user.",
   opencode: "opencode loads plugins when it starts: a session that is open now has no hook.",
   pi: "pi loads extensions of a project only after you trusted the project.",
 };
@@ -64,6 +68,7 @@ export const MANAGED: Readonly<Partial<Record<AgentName, string>>> = {
   codex: "/etc/codex/requirements.toml",
   gemini: "/etc/gemini-cli/settings.json",
   cursor: "/etc/cursor/hooks.json",
+  copilot: "/etc/github-copilot/policy.d/haft.json",
 };
 
 interface Place {
@@ -125,13 +130,20 @@ function quoted(word: string): string {
   return /^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-const COPILOT_DENIAL = '{"permissionDecision":"deny","permissionDecisionReason":"Haft did not answer."}';
+/**
+ * The environment of the installation, in which Haft finds its state and the user's configuration: agents take variables from the
+ * settings of a folder, and programs without a terminal have others.
+ */
+function environmentOf({ env }: Place): Record<string, string> {
+  const { HOME = homedir(), XDG_CONFIG_HOME = "" } = env;
+  return { HAFT_STATE_DIR: stateRootOf({ env }), HOME, XDG_CONFIG_HOME, NODE_OPTIONS: "" };
+}
 
 /** A program that is gone or crashes denies too. A report that fails stops nothing. */
 function commandOf(place: Place, haft: readonly string[], isCall: boolean): string {
-  const words = wordsOf(place, haft, isCall ? SECONDS[place.agent] : REPORT_SECONDS);
-  const otherwise = isCall ? (place.agent === "copilot" ? `echo '${COPILOT_DENIAL}'` : "exit 2") : "true";
-  return `${words.map(quoted).join(" ")} || ${otherwise}`;
+  const words = wordsOf(place, haft, isCall ? SECONDS[place.agent] : REPORT_SECONDS).map(quoted);
+  const variables = Object.entries(environmentOf(place)).map(([name, value]) => `${name}=${value && quoted(value)}`);
+  return `${[...variables, ...words].join(" ")} || ${isCall ? "exit 2" : "true"}`;
 }
 
 /** The entry of each event, the one that decides first. */
@@ -177,7 +189,7 @@ function entriesOf(place: Place, haft: readonly string[]): Record<string, Fields
     case "copilot":
       return {
         preToolUse: { type: "command", bash: call, timeoutSec: seconds },
-        ...each(["postToolUse", "userPromptSubmitted", "sessionEnd"], {
+        ...each(["postToolUse", "postToolUseFailure", "userPromptSubmitted", "sessionEnd"], {
           type: "command",
           bash: report,
           timeoutSec: REPORT_SECONDS,
@@ -203,11 +215,12 @@ function pluginText(place: Place, haft: readonly string[]): string {
 import { spawn, spawnSync } from "node:child_process";
 
 const [program, ...words] = ${command};
+const env = { ...process.env, ...${JSON.stringify(environmentOf(place))} };
 
 function ask(event) {
   return new Promise((resolve) => {
     const deny = (reason) => resolve({ decision: "deny", reason });
-    const child = spawn(program, words, { cwd: event.cwd, stdio: ["pipe", "pipe", "ignore"] });
+    const child = spawn(program, words, { cwd: event.cwd, env, stdio: ["pipe", "pipe", "ignore"] });
     let text = "";
     child.on("error", (error) => deny("Haft did not start: " + error.message));
     child.stdin.on("error", () => undefined);
@@ -429,17 +442,55 @@ export function recordHook(env: Environment, file: string, hook?: Omit<Installed
 
 export type HookState = "installed" | "changed" | "missing" | "disabled" | "unreadable";
 
-/** The same file says that the agent calls no hooks. */
-function isDisabled(agent: AgentName, text: string): boolean {
-  if (isPlugin(agent)) return false;
-  const { disableAllHooks, hooksConfig } = parseFile("It", text);
-  return disableAllHooks === true || (isObject(hooksConfig) && hooksConfig["enabled"] === false);
+/** Files of the user, and of a folder, in which an agent's hooks can be turned off. */
+const SWITCHES: Readonly<Partial<Record<AgentName, readonly string[]>>> = {
+  claude: [".claude/settings.json", ".claude/settings.local.json"],
+  codex: [".codex/config.toml"],
+  gemini: [".gemini/settings.json"],
+  copilot: [".copilot", ".github/copilot", ".claude"].flatMap((name) => [
+    `${name}/settings.json`,
+    `${name}/settings.local.json`,
+  ]),
+};
+
+/** The file that says that the agent calls no hooks, or not this one. */
+async function disabledBy({ agent, file, folder }: InstalledHook, place: Checking): Promise<string | undefined> {
+  const { env } = place;
+  const own = dirname(hookFileOf({ agent, scope: "user", folder, env }));
+  const files = (SWITCHES[agent] ?? []).flatMap((name) => [
+    ...[folder, place.folder, env["HOME"] ?? homedir()].map((each) => join(each, name)),
+    join(own, basename(name)),
+  ]);
+  for (const each of isPlugin(agent) ? [] : new Set([file, ...files])) {
+    try {
+      const { value } = await parseConfigText((await readConfigText(each)) ?? "{}", each);
+      if (saysOff(agent, value as Fields)) return each;
+    } catch {
+      // The agent cannot read it either.
+    }
+  }
+  return undefined;
 }
 
-export function stateOf({ agent, file, hash }: InstalledHook): HookState {
+function saysOff(agent: AgentName, { disableAllHooks, hooksConfig, features }: Fields): boolean {
+  if (disableAllHooks === true) return true;
+  if (isObject(features) && (features["hooks"] === false || features["codex_hooks"] === false)) return true;
+  if (!isObject(hooksConfig)) return false;
+  const { enabled, disabled } = hooksConfig;
+  return enabled === false || [disabled].flat().some((name) => name === "haft" || isOurs(agent, name));
+}
+
+/** Where hooks are looked at: a folder can turn off also those of the user. */
+export interface Checking {
+  folder: string;
+  env: Environment;
+}
+
+export async function stateOf(hook: InstalledHook, place: Checking): Promise<HookState> {
+  const { agent, file, hash } = hook;
   try {
     const text = readText(file);
-    if (text !== undefined && isDisabled(agent, text)) return "disabled";
+    if ((await disabledBy(hook, place)) !== undefined) return "disabled";
     const now = text === undefined ? undefined : hashOf(agent, text);
     return now === undefined ? "missing" : now === hash ? "installed" : "changed";
   } catch {
@@ -454,9 +505,11 @@ const CANARY_MS = 180_000;
  * Sends a call that Haft always denies, by the command line or plugin that the file has, as the agent starts it. Undefined if it
  * was denied; otherwise why the hook does not hold. What others wrote into the file is never started.
  */
-export async function proveHook(hook: InstalledHook, env: Environment): Promise<string | undefined> {
+export async function proveHook(hook: InstalledHook, place: Checking): Promise<string | undefined> {
   try {
-    return await startCanary(hook, env);
+    const off = await disabledBy(hook, place);
+    const problem = await startCanary(hook, place.env);
+    return problem ?? (off && `${off} turns hooks off, so the agent does not call it.`);
   } catch (error) {
     return `${hook.file} cannot be read or started, so the hook does not hold: ${errorMessage(error)}`;
   }
@@ -472,7 +525,6 @@ async function startCanary(
   const text = readText(file);
   if (text === undefined) return `${file} is not there.`;
   if (hashOf(agent, text) !== hash) return "It is not what Haft wrote, so it was not started.";
-  if (isDisabled(agent, text)) return `${file} turns all hooks off, so the agent does not call it.`;
   const cwd = existsSync(folder) ? folder : process.cwd();
   if (isPlugin(agent)) {
     const source = `data:text/javascript;base64,${Buffer.from(text).toString("base64")}`;
@@ -481,10 +533,10 @@ async function startCanary(
     const { stdout, stderr } = await runOnce(process.execPath, words, { cwd, env, input: "" });
     return stdout === reason ? undefined : `It was not denied: ${(stdout || stderr).slice(0, 300)}`;
   }
-  const [first] = Object.values(oursIn(agent, parseFile(file, text))).flat();
-  const line = commandIn(first);
+  const fields = canaryEvent(agent, { command, cwd });
+  const line = commandIn(oursIn(agent, parseFile(file, text))[String(fields["hook_event_name"] ?? "preToolUse")]?.[0]);
   if (line === undefined) return `${file} has no command of Haft.`;
-  const event = JSON.stringify(canaryEvent(agent, { command, cwd }));
+  const event = JSON.stringify(fields);
   const expected = denyAnswer(agent, reason, event);
   const { code, stdout, stderr } = await runOnce("/bin/sh", ["-c", line], { cwd, env, input: event });
   if (code === expected.exitCode && stdout === expected.stdout) return undefined;

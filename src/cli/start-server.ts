@@ -107,7 +107,7 @@ export async function startServer({
         workspace: host.config.folder,
         command: haftCommand(),
         store: storeOf(host),
-        hooks: hookSource(env),
+        hooks: hookSource({ env, folder: host.config.folder }),
       },
       tls,
       allowedHosts: allowedHosts || undefined,
@@ -144,22 +144,24 @@ export async function startServer({
   }
 }
 
-function hookSource(env: StartOptions["env"]): HookSource {
+function hookSource(place: Pick<StartOptions, "env" | "folder">): HookSource {
+  const { env } = place;
   const load = () => import("./hook-setup.ts");
   return {
     async list() {
       const { GAPS, installedHooks, stateOf } = await load();
-      return installedHooks(env).map(({ native: _words, ...hook }) => ({
+      const shown = installedHooks(env).map(async ({ native: _words, ...hook }) => ({
         ...hook,
-        state: stateOf(hook),
+        state: await stateOf(hook, place),
         gap: GAPS[hook.agent],
       }));
+      return Promise.all(shown);
     },
     async prove(file) {
       const { installedHooks, proveHook } = await load();
       const hook = installedHooks(env).find((each) => each.file === file);
       if (!hook) return undefined;
-      const problem = await proveHook(hook, env);
+      const problem = await proveHook(hook, place);
       return { denies: problem === undefined, problem };
     },
   };

@@ -1,5 +1,16 @@
 // Installing hooks: what is in the file stays, and the hook that is written is started and denies.
-import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
@@ -7,6 +18,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { hookFileOf, type HookScope, planInstall } from "../../src/cli/hook-setup.ts";
 import { AGENT_NAMES, type AgentName } from "../../src/models/hook-protocols.ts";
 import { bundleHaft, type HaftProgram } from "../cli/run-haft.ts";
+import { AGENT_RIGS } from "./events.ts";
 import { until } from "../setup/until.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 
@@ -179,3 +191,71 @@ test(
     expect(readFileSync(target, "utf8")).toBe('{"id": 12345678901234567890}');
   },
 );
+
+test("another file that turns hooks off is noticed, in the folder and of the user", { timeout: 900_000 }, async () => {
+  const off = { disableAllHooks: true };
+  const cases: [AgentName, HookScope, string, string][] = [
+    ["claude", "user", join(haft.folder, ".claude/settings.json"), JSON.stringify(off)],
+    [
+      "gemini",
+      "project",
+      join(haft.env["HOME"]!, ".gemini/settings.json"),
+      '{ // mine\n"hooksConfig": {"disabled": ["haft"]} }',
+    ],
+    ["codex", "project", join(haft.folder, ".codex/config.toml"), "[features]\nhooks = false\n"],
+    ["copilot", "project", join(haft.folder, ".github/copilot/settings.json"), JSON.stringify(off)],
+  ];
+  for (const [agent, scope, file, text] of cases) {
+    rmSync(fileOf(agent, scope), { force: true });
+    const installed = await haft.run(["hook", "install", agent, `--${scope}`, "--yes"]);
+    expect(installed, installed.stderr).toMatchObject({ code: 0 });
+    mkdirSync(dirname(file), { recursive: true });
+    const before = existsSync(file) ? readFileSync(file, "utf8") : undefined;
+    writeFileSync(file, text);
+    const { code, shown } = await status(agent);
+    expect({ code, state: shown?.state, denies: shown?.denies }).toEqual({ code: 1, state: "disabled", denies: false });
+    if (before === undefined) rmSync(file);
+    else writeFileSync(file, before);
+    expect((await status(agent)).shown).toMatchObject({ state: "installed", denies: true });
+    await haft.run(["hook", "remove", agent, `--${scope}`, "--yes"]);
+  }
+});
+
+test("the environment of an agent does not lead the hook elsewhere", { timeout: 600_000 }, async () => {
+  const serverPid = (): number =>
+    (JSON.parse(readFileSync(join(haft.stateFolder, "server.json"), "utf8")) as { pid: number }).pid;
+  rmSync(fileOf("claude", "project"), { force: true });
+  expect(await haft.run(["hook", "install", "claude", "--yes"])).toMatchObject({ code: 0 });
+  const earlier = serverPid();
+  process.kill(earlier, "SIGKILL");
+  const evil = temporaryFolder();
+  mkdirSync(join(evil, "haft"));
+  writeFileSync(join(evil, "haft", "config.yml"), 'permissions:\n  allow: ["Bash"]\n');
+  writeFileSync(join(evil, "evil.cjs"), `require("node:fs").writeFileSync(${JSON.stringify(join(evil, "ran"))}, "")`);
+  const { hooks } = JSON.parse(readFileSync(fileOf("claude", "project"), "utf8")) as {
+    hooks: { PreToolUse: { hooks: { command: string }[] }[] };
+  };
+  const led = { HAFT_STATE_DIR: evil, XDG_STATE_HOME: evil, XDG_CONFIG_HOME: evil, HOME: evil };
+  const child = spawn("/bin/sh", ["-c", hooks.PreToolUse[0]!.hooks[0]!.command], {
+    cwd: haft.folder,
+    env: {
+      ...{ ...haft.env, ...led, HAFT_MODE: "bypassPermissions", HAFT_SERVER_TOKEN: "known-to-everybody" },
+      NODE_OPTIONS: `--require ${join(evil, "evil.cjs")}`,
+    },
+  });
+  child.stdin.end(JSON.stringify(AGENT_RIGS.claude.before("mkdir made", haft.folder)));
+  // The question is where the user looks for it.
+  const waiting = async () => {
+    const { code, stdout } = await haft.run(["approvals", "list", "--json"]);
+    return code === 0 && (JSON.parse(stdout) as { items: object[] }).items.length === 1;
+  };
+  await until(waiting, { pauseMs: 500 });
+  expect(child.exitCode).toBe(null);
+  child.kill("SIGKILL");
+  expect(existsSync(join(evil, "ran"))).toBe(false);
+  expect(readdirSync(evil).toSorted()).toEqual(["evil.cjs", "haft"]);
+  const { url } = JSON.parse(readFileSync(join(haft.stateFolder, "server.json"), "utf8")) as { url: string };
+  const headers = { authorization: "Bearer known-to-everybody" };
+  expect((await fetch(new URL("/api/approvals", url), { headers })).status).toBe(401);
+  expect(serverPid()).not.toBe(earlier);
+});

@@ -108,7 +108,7 @@ async function checkEverything(options: DoctorOptions): Promise<{ items: Finding
     await check("shell", () => checkShell(options)),
     await check("terminal", checkPty),
     ...(await checkSandbox(config)),
-    ...(await checkHooks(options.env)),
+    ...(await checkHooks(options)),
   ];
   if (config) {
     const known = config;
@@ -413,13 +413,13 @@ export async function checkWebSearch({ value: { tools } }: LoadedConfig, env: En
 }
 
 /** Each hook that was installed, with a call that it has to deny. */
-async function checkHooks(env: Environment): Promise<Finding[]> {
+async function checkHooks({ env, folder }: DoctorOptions): Promise<Finding[]> {
   const { installedHooks, proveHook, proveNative } = await import("../hook-setup.ts");
   const findings: Finding[] = [];
   for (const hook of installedHooks(env)) {
     findings.push(
       await check(`hook ${hook.agent}`, async () => {
-        const problem = await proveHook(hook, env);
+        const problem = await proveHook(hook, { env, folder });
         const next = `haft hook install ${hook.agent} --${hook.scope}`;
         if (problem !== undefined) return { state: "broken", found: `${hook.file}: ${problem}`, next };
         const slow = await proveNative(hook, env);

@@ -6,6 +6,7 @@ import {
   AGENT_NAMES,
   type AgentName,
   denyAnswer,
+  eventText,
   isAgentName,
   PROJECT_VARIABLES,
 } from "../../models/hook-protocols.ts";
@@ -72,7 +73,7 @@ async function readAll(stdin: Terminal["stdin"]): Promise<string> {
     if (bytes > MAX_EVENT_BYTES) throw new Error("The event is too large.");
     parts.push(read);
   }
-  return Buffer.concat(parts).toString("utf8");
+  return eventText(Buffer.concat(parts));
 }
 
 /** `native/hook.c` has the same list, and finds the same folder. */
@@ -136,7 +137,7 @@ const install = defineCommand({
     setup.recordHook(env, change.file, { agent, scope: place.scope, folder, native: setup.nativeWords(place) });
     return showHooks(
       setup.installedHooks(env).filter(({ file }) => file === change.file),
-      { terminal, output },
+      { terminal, output, folder },
     );
   },
 });
@@ -146,11 +147,11 @@ const status = defineCommand({
   notes: [
     "Each hook that is as Haft wrote it is tried with a call that Haft always denies. Exits with 1 if one does not hold.",
   ],
-  async run({ terminal, output }) {
+  async run({ terminal, output, folder }) {
     const { installedHooks } = await import("../hook-setup.ts");
     const hooks = installedHooks(terminal.env);
     if (hooks.length === 0) output.info("No hook is installed. `haft hook install AGENT` does it.");
-    return showHooks(hooks, { terminal, output });
+    return showHooks(hooks, { terminal, output, folder });
   },
 });
 
@@ -189,15 +190,16 @@ interface ShownHook extends InstalledHook {
 
 async function showHooks(
   hooks: readonly InstalledHook[],
-  { terminal, output }: Pick<Invocation, "terminal" | "output">,
+  { terminal, output, folder }: Pick<Invocation, "terminal" | "output" | "folder">,
 ): Promise<number> {
   const { GAPS, proveHook, proveNative, stateOf } = await import("../hook-setup.ts");
   const items: ShownHook[] = [];
   for (const hook of hooks) {
-    const problem = await proveHook(hook, terminal.env);
+    const place = { env: terminal.env, folder };
+    const problem = await proveHook(hook, place);
     const denies = problem === undefined;
     const slow = denies ? await proveNative(hook, terminal.env) : undefined;
-    items.push({ ...hook, state: stateOf(hook), denies, problem, slow, gap: GAPS[hook.agent] });
+    items.push({ ...hook, state: await stateOf(hook, place), denies, problem, slow, gap: GAPS[hook.agent] });
   }
   output.list({ items }, () =>
     items.flatMap(({ agent, scope, file, state, denies, problem, slow, gap }) => [
