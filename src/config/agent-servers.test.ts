@@ -154,14 +154,13 @@ describe.each(Object.keys(FILES) as AgentName[])("an interrupted import of %s", 
       for (const [name, before] of Object.entries(files))
         expect(read(name), `${written}`).toBe(before.replaceAll("FOLDER", folder));
       expect(read("work/haft.config.yml")).toBe("# Mine\nagent: {}\n");
-      expect(await names()).toEqual(agent === "claude" ? ["three"] : []);
       if (written > shown.changes.length) break;
     }
   });
 
   test("is given back also if giving it back was stopped", async () => {
     for (let written = 0; ; written++) {
-      const { take, giveBack, read, names, user, folder } = start();
+      const { take, giveBack, read, user, folder } = start();
       await take(agent);
       const back = await planRestore(agent, user);
       const records = written < back.changes.length ? [] : back.records.slice(0, 1);
@@ -169,7 +168,7 @@ describe.each(Object.keys(FILES) as AgentName[])("an interrupted import of %s", 
       await giveBack(agent);
       for (const [name, before] of Object.entries(files))
         expect(read(name), `${written}`).toBe(before.replaceAll("FOLDER", folder));
-      expect(await names()).toEqual(agent === "claude" ? ["three"] : []);
+      expect(read("work/haft.config.yml")).toBe("# Mine\nagent: {}\n");
       if (written > back.changes.length) break;
     }
   });

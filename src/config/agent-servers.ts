@@ -194,14 +194,15 @@ export async function planRestore(agent: AgentName, user: UserOptions): Promise<
   const textOf = async (file: string): Promise<string> =>
     pending.get(file)?.after ?? (await readConfigText(file)) ?? "";
   // The last one first.
-  for (const { record } of found.sort(
-    ({ record: one }, { record: other }) => other.at - one.at || other.order - one.order,
-  )) {
-    const { file, path, before, after, added } = record;
+  const records = found.map(({ record }) => record).sort((one, other) => other.at - one.at || other.order - one.order);
+  for (const record of records) {
+    const { file, path, added, at } = record;
     const text = await textOf(file);
-    // An import or a restore that was stopped has left it as it was.
-    const isBack = text === after || text === before;
-    change(pending, file, text, isBack ? before : await mergeBack({ file, path, text }, record));
+    // Of one import, which writes a file once. If it or a restore was stopped, the file is as it was.
+    const same = records.filter((each) => each.file === file && each.at === at);
+    const before = same.at(-1)?.before ?? record.before;
+    const isWhole = text === same[0]?.after || text === before;
+    change(pending, file, text, isWhole ? before : await mergeBack({ file, path, text }, record));
     const config = await textOf(added.file);
     if (config !== "") change(pending, added.file, config, await removeServers({ ...added, text: config }));
   }
