@@ -1,5 +1,5 @@
 // Installing hooks: what is in the file stays, and the hook that is written is started and denies.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import {
   existsSync,
   lstatSync,
@@ -40,7 +40,7 @@ const OTHERS = {
 const CASES = [...AGENT_NAMES.map((agent) => [agent, "project"] as const), ["claude", "user"] as const];
 
 interface Shown {
-  items: { agent: string; state: string; denies: boolean; native?: string[]; slow?: string }[];
+  items: { agent: string; file: string; state: string; denies: boolean; native?: string[]; slow?: string }[];
 }
 async function status(agent: AgentName) {
   const { code, stdout } = await haft.run(["hook", "status", "--json"]);
@@ -212,11 +212,14 @@ test("another file that turns hooks off is noticed, in the folder and of the use
     mkdirSync(dirname(file), { recursive: true });
     const before = existsSync(file) ? readFileSync(file, "utf8") : undefined;
     writeFileSync(file, text);
-    const { code, shown } = await status(agent);
-    expect({ code, state: shown?.state, denies: shown?.denies }).toEqual({ code: 1, state: "disabled", denies: false });
+    const found = async () => {
+      const { items } = JSON.parse((await haft.run(["hook", "status", "--json"])).stdout) as Shown;
+      return items.find((each) => each.file === fileOf(agent, scope));
+    };
+    expect(await found(), agent).toMatchObject({ state: "disabled", denies: false });
     if (before === undefined) rmSync(file);
     else writeFileSync(file, before);
-    expect((await status(agent)).shown).toMatchObject({ state: "installed", denies: true });
+    expect(await found(), agent).toMatchObject({ state: "installed", denies: true });
     await haft.run(["hook", "remove", agent, `--${scope}`, "--yes"]);
   }
 });
@@ -228,6 +231,7 @@ test("the environment of an agent does not lead the hook elsewhere", { timeout: 
   expect(await haft.run(["hook", "install", "claude", "--yes"])).toMatchObject({ code: 0 });
   const earlier = serverPid();
   process.kill(earlier, "SIGKILL");
+  await until(() => spawnSync("kill", ["-0", String(earlier)]).status !== 0);
   const evil = temporaryFolder();
   mkdirSync(join(evil, "haft"));
   writeFileSync(join(evil, "haft", "config.yml"), 'permissions:\n  allow: ["Bash"]\n');
@@ -244,13 +248,16 @@ test("the environment of an agent does not lead the hook elsewhere", { timeout: 
     },
   });
   child.stdin.end(JSON.stringify(AGENT_RIGS.claude.before("mkdir made", haft.folder)));
+  let said = "";
+  child.stdout.on("data", (part) => (said += String(part)));
+  child.stderr.on("data", (part) => (said += String(part)));
   // The question is where the user looks for it.
   const waiting = async () => {
+    expect(child.exitCode, said).toBe(null);
     const { code, stdout } = await haft.run(["approvals", "list", "--json"]);
     return code === 0 && (JSON.parse(stdout) as { items: object[] }).items.length === 1;
   };
   await until(waiting, { pauseMs: 500 });
-  expect(child.exitCode).toBe(null);
   child.kill("SIGKILL");
   expect(existsSync(join(evil, "ran"))).toBe(false);
   expect(readdirSync(evil).toSorted()).toEqual(["evil.cjs", "haft"]);
@@ -258,4 +265,18 @@ test("the environment of an agent does not lead the hook elsewhere", { timeout: 
   const headers = { authorization: "Bearer known-to-everybody" };
   expect((await fetch(new URL("/api/approvals", url), { headers })).status).toBe(401);
   expect(serverPid()).not.toBe(earlier);
+});
+
+test("Haft does not take its own hook out of the settings of Claude Code", { timeout: 600_000 }, async () => {
+  for (const scope of ["project", "user"] as const)
+    expect(await haft.run(["hook", "install", "claude", `--${scope}`, "--yes"])).toMatchObject({ code: 0 });
+  const trusted = await haft.run(["trust", "--yes"]);
+  expect(trusted.stdout + trusted.stderr).not.toContain("hook claude");
+  const input = JSON.stringify(AGENT_RIGS.claude.before("ls", haft.folder));
+  const answer = await haft.run(["hook", "claude", "--limit", "2m"], { input });
+  expect(answer).toMatchObject({ code: 0, stdout: "" });
+  const called = await haft.run(["tools", "call", "list_files"]);
+  expect(called, called.stderr).toMatchObject({ code: 0 });
+  expect(called.stderr).not.toContain("PostToolUse");
+  for (const scope of ["project", "user"]) await haft.run(["hook", "remove", "claude", `--${scope}`, "--yes"]);
 });

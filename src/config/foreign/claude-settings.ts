@@ -1,3 +1,4 @@
+import { isHaftHook } from "../../models/hook-protocols.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import type { ConfigPath } from "../problems.ts";
 import type { ServerLimit } from "./server-limits.ts";
@@ -72,7 +73,8 @@ function readHooks(reader: SettingsReader): ConfigPath[] {
   for (const { key: event, value: groups, at } of reader.entries("hooks")) {
     if (!EVENTS.includes(event)) {
       leftOut.push(at);
-      reader.unknownKey(at, EVENTS, `Haft has no hooks for ${event}, but for ${EVENTS.join(", ")}.`);
+      if (handlersIn(groups).every(isOwn)) reader.notApplied(at, OWN);
+      else reader.unknownKey(at, EVENTS, `Haft has no hooks for ${event}, but for ${EVENTS.join(", ")}.`);
       continue;
     }
     for (const [index, group] of (Array.isArray(groups) ? (groups as unknown[]) : []).entries()) {
@@ -85,6 +87,11 @@ function readHooks(reader: SettingsReader): ConfigPath[] {
         const known = Object.hasOwn(HOOK_KEYS, type) ? HOOK_KEYS[type]! : undefined;
         if (!known) {
           leave(path, `Hooks of type "${type}" do not run here; command and http do.`);
+          continue;
+        }
+        // It would ask about the call that Haft is asking about.
+        if (isOwn(handler)) {
+          leave(path, OWN);
           continue;
         }
         runs = true;
@@ -101,6 +108,16 @@ function readHooks(reader: SettingsReader): ConfigPath[] {
     }
   }
   return leftOut;
+}
+
+const OWN = "It is how Claude Code asks Haft. The calls of Haft's own tools are judged without it.";
+
+function isOwn(handler: unknown): boolean {
+  return isObject(handler) && isHaftHook(handler["command"]);
+}
+
+function handlersIn(groups: unknown): unknown[] {
+  return [groups].flat().flatMap((group) => (isObject(group) ? group["hooks"] : []));
 }
 
 function readServerLists(reader: SettingsReader): void {
