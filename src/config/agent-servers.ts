@@ -145,7 +145,9 @@ export async function planAgentImport(options: AgentImportOptions): Promise<Agen
       added: { file: target, names: added.names },
     });
   }
-  plan.changes.push(...pending.values());
+  // Haft has a server before the agent loses it, wherever this is stopped.
+  const own = new Set(plan.records.map(({ added }) => added.file));
+  plan.changes.push(...[...pending.values()].sort((a, b) => Number(own.has(b.file)) - Number(own.has(a.file))));
   return plan;
 }
 
@@ -194,7 +196,8 @@ export async function planRestore(agent: AgentName, user: UserOptions): Promise<
   const textOf = async (file: string): Promise<string> =>
     pending.get(file)?.after ?? (await readConfigText(file)) ?? "";
   // The last one first.
-  const records = found.map(({ record }) => record).sort((one, other) => other.at - one.at || other.order - one.order);
+  found.sort(({ record: one }, { record: other }) => other.at - one.at || other.order - one.order);
+  const records = found.map(({ record }) => record);
   for (const record of records) {
     const { file, path, added, at } = record;
     const text = await textOf(file);
@@ -206,7 +209,9 @@ export async function planRestore(agent: AgentName, user: UserOptions): Promise<
     const config = await textOf(added.file);
     if (config !== "") change(pending, added.file, config, await removeServers({ ...added, text: config }));
   }
-  return { changes: [...pending.values()], records: found.map(({ place }) => place) };
+  const own = new Set(records.map(({ added }) => added.file));
+  const changes = [...pending.values()].sort((a, b) => Number(own.has(a.file)) - Number(own.has(b.file)));
+  return { changes, records: found.map(({ place }) => place) };
 }
 
 export async function writeRestore({ changes, records }: RestorePlan): Promise<void> {

@@ -63,7 +63,7 @@ export const InstalledHook = namedObject("InstalledHook", {
   hash: z.string(),
   /** When it was written. */
   at: z.string(),
-  /** `changed`: the file has something else. `disabled`: the file turns all hooks off. */
+  /** `changed`: the file has something else. `disabled`: a settings file turns hooks off. */
   state: z.enum(["installed", "changed", "missing", "disabled", "unreadable"]),
   /** What the agent's protocol leaves open, also with a hook that works. */
   gap: z.string().optional(),

@@ -14,11 +14,6 @@ export function isAgentName(name: string): name is AgentName {
   return (AGENT_NAMES as readonly string[]).includes(name);
 }
 
-/** Whether a command line is one that `haft hook install` has written, and nothing more. */
-export function isHaftHook(command: unknown): boolean {
-  return /^[^;&|]*(?:haft|\.[cm]?[jt]s)'? hook [a-z]+ --limit \d+s[^;&|]* \|\| (?:exit 2|true)$/.test(String(command));
-}
-
 /** Where these agents say which project they were started in. */
 export const PROJECT_VARIABLES: Partial<Record<AgentName, string>> = {
   claude: "CLAUDE_PROJECT_DIR",

@@ -1,4 +1,3 @@
-import { isHaftHook } from "../../models/hook-protocols.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import type { ConfigPath } from "../problems.ts";
 import type { ServerLimit } from "./server-limits.ts";
@@ -112,8 +111,11 @@ function readHooks(reader: SettingsReader): ConfigPath[] {
 
 const OWN = "It is how Claude Code asks Haft. The calls of Haft's own tools are judged without it.";
 
+/** A command line that `haft hook install` has written, and nothing more. */
+const OWN_COMMAND = /^[^;&|]*(?:haft|\.[cm]?[jt]s)'? hook [a-z]+ --limit \d+s[^;&|]* \|\| (?:exit 2|true)$/;
+
 function isOwn(handler: unknown): boolean {
-  return isObject(handler) && isHaftHook(handler["command"]);
+  return isObject(handler) && OWN_COMMAND.test(String(handler["command"]));
 }
 
 function handlersIn(groups: unknown): unknown[] {

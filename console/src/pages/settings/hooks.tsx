@@ -25,7 +25,7 @@ const words = defineWords({
     installed: ["as Haft wrote it", "与 Haft 写入的一致"],
     changed: ["changed since Haft wrote it", "写入后被更改"],
     missing: ["not in the file any more", "已不在文件中"],
-    disabled: ["the file turns all hooks off", "文件关闭了所有钩子"],
+    disabled: ["a settings file turns hooks off", "有设置文件关闭了钩子"],
     unreadable: ["the file cannot be read", "无法读取文件"],
   },
   scopes: { user: ["for all folders", "用于所有文件夹"], project: ["for one folder", "用于一个文件夹"] },
