@@ -48,6 +48,8 @@ let signIns = 0;
 let resets = 0;
 const client = new MCPClient({
   clientInfo: { name: "haft", version: VERSION },
+  // As a host does: the suite checks that it is declared as a root.
+  workspace: process.cwd(),
   // A person who accepts what is proposed: the form's defaults, and yes where there are none.
   answerElicitation: async (request) => {
     if (request.mode === "url") return { action: "decline" };
