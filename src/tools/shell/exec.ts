@@ -156,7 +156,7 @@ export function createExecTool(dependencies: ExecDependencies) {
     labels: ["untrusted_input", "sensitive_data", "outside_effect"],
     labelsOf: (input) => {
       const isConfined = input.outside_sandbox !== true && dependencies.sandbox?.engines.work !== undefined;
-      const reachesOut = planOf(input) === undefined && !isConfined;
+      const reachesOut = !isConfined && planOf(input) === undefined;
       return [...commandLabels(input.command), ...(reachesOut ? (["outside_effect"] as const) : [])];
     },
     builtIn: {
@@ -184,12 +184,12 @@ export function createExecTool(dependencies: ExecDependencies) {
         effectsIn: (cwd) => showEffects(input, context, cwd),
       }),
     validate: (input) => (input.command.trim() === "" ? "command: is blank" : refuseTimes(input)),
-    // Planned again if the input is another object than at the decision: what reads runs in `look` in any case.
     run: async (input, context) => {
-      const plan = plans.get(input) ?? (await planned(input));
       const previews = previewsNow();
-      const previewed = plan === undefined ? await previews?.find(input, context) : undefined;
+      const previewed = plans.has(input) ? undefined : await previews?.find(input, context);
       if (previews && previewed) return previews.apply(previewed, context);
+      // Planned again if the input is another object than at the decision: what reads runs in `look` in any case.
+      const plan = plans.get(input) ?? (await planned(input));
       return run(input, context, { ...dependencies, plan });
     },
   });

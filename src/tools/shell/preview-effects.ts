@@ -345,7 +345,6 @@ export class CommandPreviews {
       output: { separateStreams: true, openSpill: openSpill && (() => openSpill({ callId, caller })) },
       isSupervised: true,
       limits: view.limits,
-      leftBehind: "kill",
     });
     if (input.stdin !== undefined) {
       if (input.stdin !== "") process.write(input.stdin);
