@@ -98,6 +98,10 @@ test("refuses what is no rule, and bounds beyond the caps, instead of less than 
   const draft = { holder: {}, rules: ["push"], why: "x", minutes: 60, maxUses: 5 };
   await expect(grants.add("Bash(", { session: "s" })).rejects.toThrow(TypeError);
   await expect(grants.give({ ...draft, rules: [] })).rejects.toThrow("at least one rule");
+  // Misspelt, it would be no bound, and a holder of one property less.
+  await expect(grants.give({ ...draft, maxUse: 1 } as never)).rejects.toThrow('"maxUse"');
+  await expect(grants.give({ ...draft, holder: { sesion: "s" } } as never)).rejects.toThrow('"sesion"');
+  await expect(grants.extend("grt_1", { minutes: 1, uses: 1 } as never)).rejects.toThrow('"uses"');
   await expect(grants.give({ ...draft, minutes: 61 })).rejects.toThrow(
     "61 minutes is more than a grant may have: at most 60",
   );

@@ -29,6 +29,7 @@ import { definitionHash } from "../../core/definition.ts";
 import { toolError } from "../../core/error.ts";
 import type { EventEmitter } from "../../core/events.ts";
 import { reasonText } from "../../core/localized-text.ts";
+import { checkKeys, keysOf } from "../../core/options.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { withAnswers } from "../tool-answers.ts";
@@ -53,6 +54,16 @@ export interface GrantsOptions {
   /** Read when a grant is made: a host may change them. */
   caps?: () => GrantCaps;
 }
+
+// A bound or a holder with a misspelt name would be none.
+const DRAFT_KEYS = keysOf<GrantDraft>({
+  ...{ holder: true, rules: true, tools: true, minutes: true, maxUses: true, budget: true, why: true },
+  ...{ by: true, via: true },
+});
+const HOLDER_KEYS = keysOf<GrantHolder>({
+  ...{ user: true, session: true, agent: true, task: true, depth: true, process: true },
+});
+const BOUND_KEYS = keysOf<GrantBounds>({ minutes: true, maxUses: true, budget: true });
 
 /** What may be changed of a grant. */
 export type GrantBounds = Pick<GrantDraft, "minutes" | "maxUses" | "budget">;
@@ -81,6 +92,8 @@ export class Grants {
   /** Gives a grant. Throws if a rule is none, or a bound is beyond its cap. */
   async give(draft: GrantDraft): Promise<Grant> {
     const { rows, clock, caps } = this.#options;
+    checkKeys("A grant", draft, DRAFT_KEYS);
+    checkKeys("The holder of a grant", draft.holder, HOLDER_KEYS);
     for (const rule of draft.rules) new RuleSet().add(rule, "allow", GRANT);
     const grant = newGrant(draft, caps?.() ?? {}, clock.now());
     await rows.insert(grant);
@@ -156,6 +169,7 @@ export class Grants {
   /** Replaces bounds of a grant that has not ended. Throws if one is beyond its cap. */
   async extend(id: string, bounds: GrantBounds, by?: string): Promise<Grant> {
     const { rows, clock, caps } = this.#options;
+    checkKeys("What extends a grant", bounds, BOUND_KEYS);
     if (bounds.minutes === undefined && bounds.maxUses === undefined && !bounds.budget)
       throw badGrant("Nothing was said about how to extend it");
     const known = await this.#require(id);

@@ -61,7 +61,7 @@ export function compileLimit(limit: Limit, origin: string): CompiledLimit {
   const sums = new Map(
     Object.entries(sum).map(([unit, max]) => [unit, readMicros(max) ?? fail(`${max} ${unit} is not an amount`)]),
   );
-  if (calls !== undefined && !(Number.isInteger(calls) && calls > 0)) fail(`${calls} is not a number of calls`);
+  if (calls !== undefined && !(Number.isSafeInteger(calls) && calls > 0)) fail(`${calls} is not a number of calls`);
   if (calls === undefined && sums.size === 0) fail("write `calls`, `sum` or both, the most that there may be");
   if (per !== undefined && !Object.hasOwn(PERIODS, per)) fail(`"${per}" is not minute, hour or day`);
   if (each !== undefined && !SUBJECTS.includes(each)) fail(`"${each}" is not user, session or agent`);
@@ -256,7 +256,7 @@ export class Limits {
     const { calls, clock } = this.#options;
     const { limits } = calls.grants;
     const [known] = await limits.get([id]);
-    const more = known?.unit === undefined ? (Number.isInteger(amount) ? amount : undefined) : readMicros(amount);
+    const more = known?.unit === undefined ? (Number.isSafeInteger(amount) ? amount : undefined) : readMicros(amount);
     if (known && !(more !== undefined && more > 0))
       throw toolError("invalid_input", `${amount} ${known.unit ?? "calls"} is not more`, {
         next: "Give a number above zero.",
