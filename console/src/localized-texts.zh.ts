@@ -123,6 +123,8 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "preview.noOutput": "没有输出。",
   "preview.effectsHash": "效果：sha256:{hash}",
   "preview.unknownEffects": "运行前无法得知其效果：{why}。",
+  "preview.stillRan": "它仍在运行，已被结束。到那时它没有更改任何内容，输出如下。批准后从头再次运行。",
+  "preview.changedSoFar": "它仍在运行，已被结束。到那时它更改了 {paths}，输出如下。批准后从头再次运行。",
   "preview.readsHistory": "它读取 git 历史（{path}），其中可能含有机密。",
   "preview.refusedHidden": "它查看 {subject} 被拒绝。",
   "preview.refusedNetwork": "它访问网络被拒绝：{subject}。",

@@ -126,6 +126,10 @@ const OWN_TEXTS = {
   "preview.noOutput": "It printed nothing.",
   "preview.effectsHash": "Effects: sha256:{hash}",
   "preview.unknownEffects": "Its effects are not known before it runs: {why}.",
+  "preview.stillRan":
+    "It still ran and was ended. Until then it changed nothing, and its output is below. A yes starts it again.",
+  "preview.changedSoFar":
+    "It still ran and was ended. Until then it changed {paths}, and its output is below. A yes starts it again.",
   "preview.readsHistory": "It reads the history of git ({path}), which may hold secrets.",
   "preview.refusedHidden": "It was refused to see {subject}.",
   "preview.refusedNetwork": "It was refused the network: {subject}.",

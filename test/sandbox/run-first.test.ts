@@ -112,6 +112,14 @@ describe.runIf(canRun("sandbox", missing))("a command that no rule decides", () 
     expect(existsSync("/etc/haft-run-first")).toBe(false);
   });
 
+  test("runs it after one yes, also if it was refused something and prints something else each time", async () => {
+    const asked = await run("bash -c 'echo > /dev/tcp/192.0.2.1/80'; cat /proc/sys/kernel/random/uuid");
+    if (asked.status !== "pending") throw new Error(asked.display);
+    const result = await haft.approvals.approve(asked.pending.id);
+    expect(result).toMatchObject({ status: "completed" });
+    expect(await haft.approvals.list("pending")).toEqual([]);
+  });
+
   test("asks if a program opens a secret; a search that meets one gets a note", async () => {
     const opened = await run("sh -c '. ./.env; echo $TOKEN'");
     expect(opened.status).toBe("pending");
@@ -163,8 +171,12 @@ describe.runIf(canRun("sandbox", missing))("a command that no rule decides", () 
     await haft.shutdown();
     const workspace = openWorkspace(folder, { stateFolder: join(folder, "../state"), sandbox: { previewMs: 1000 } });
     haft = createHaft({ workspace });
-    const asked = await run("sh src/run.sh; sh -c 'read line < /dev/zero'");
+    const asked = await run("sh src/run.sh; echo x > so-far.txt; sh -c 'read line < /dev/zero'");
     expect(await factsOf(asked)).toContainEqual(expect.stringContaining("did not end within 1 s"));
+    expect(await factsOf(asked)).toContainEqual(expect.stringContaining("Until then it changed so-far.txt"));
+    expect(await haft.approvals.get(asked.status === "pending" ? asked.pending.id : "")).toMatchObject({
+      preview: { output: expect.stringContaining("ran") as string },
+    });
     for (const more of [{ run_in_background: true }, { pty: true }, { keep_stdin_open: true }])
       expect(await run("sh src/run.sh", more)).toMatchObject({ status: "pending" });
   });

@@ -109,32 +109,14 @@ const ALWAYS_REFUSED: readonly SystemCall[] = [
   ...(["shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semtimedop"] as const),
   ...(["semctl", "mq_open", "mq_unlink"] as const),
   // Mounts and namespaces.
-  ...([
-    "mount",
-    "umount2",
-    "mount_setattr",
-    "move_mount",
-    "open_tree",
-    "open_tree_attr",
-    "fsopen",
-    "fsconfig",
-  ] as const),
-  ...(["fsmount", "fspick", "pivot_root", "chroot", "unshare", "setns", "name_to_handle_at"] as const),
+  ...(["mount", "umount2", "mount_setattr", "move_mount", "open_tree", "open_tree_attr", "fsopen"] as const),
+  ...(["fsconfig", "fsmount", "fspick", "pivot_root", "chroot", "unshare", "setns", "name_to_handle_at"] as const),
   // Files without a path, which Landlock cannot check, and calls that run outside of filters.
   ...(["open_by_handle_at", "io_uring_setup", "io_uring_enter", "io_uring_register"] as const),
   // The kernel and the machine.
   ...(["bpf", "perf_event_open", "userfaultfd", "add_key", "request_key", "keyctl", "init_module"] as const),
-  ...([
-    "finit_module",
-    "delete_module",
-    "kexec_load",
-    "kexec_file_load",
-    "reboot",
-    "swapon",
-    "swapoff",
-    "acct",
-  ] as const),
-  ...(["quotactl", "quotactl_fd", "settimeofday", "clock_settime", "clock_adjtime", "adjtimex"] as const),
+  ...(["finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon", "swapoff"] as const),
+  ...(["acct", "quotactl", "quotactl_fd", "settimeofday", "clock_settime", "clock_adjtime", "adjtimex"] as const),
   ...(["sethostname", "setdomainname", "syslog", "vhangup", "fanotify_init", "iopl", "ioperm", "modify_ldt"] as const),
 ];
 

@@ -560,18 +560,7 @@ const EXEC_PARAMETER_ALIASES = {
 const FETCHING_GIT = new Set(["clone", "fetch", "pull", "ls-remote", "remote", "submodule"]);
 
 /** Programs that print secrets. */
-const REVEALING_PROGRAMS = new Set([
-  "printenv",
-  "pass",
-  "gpg",
-  "gpg2",
-  "security",
-  "op",
-  "bw",
-  "vault",
-  "secret-tool",
-  "keyctl",
-]);
+const REVEALING_PROGRAMS = new Set("printenv pass gpg gpg2 security op bw vault secret-tool keyctl".split(" "));
 
 /**
  * The taint labels of a command, as far as its text shows them: what a program itself reads and fetches is unknown

@@ -88,6 +88,12 @@ type Run = RecordedRun<PreviewResult>;
 /** Why its effects are unknown; `unshown` if a person has to confirm that; `facts` say what it was refused. */
 type NotRecorded = string | { unshown: string } | { facts: LocalizedText[]; output: string };
 
+/** Of a run whose effects are unknown: what was shown. A yes runs the command again, and what that prints may differ. */
+interface UnknownResult {
+  input: string;
+  why: NotRecorded;
+}
+
 /** A run that a person may approve. */
 export interface PreviewedRun {
   key: string;
@@ -96,7 +102,6 @@ export interface PreviewedRun {
 
 const DEFAULT_PREVIEW_MS = 10_000;
 const DISK_CHECK_MS = 250;
-const MAX_FAILED = 100;
 /** Calls at once between their decision and their result. */
 const MAX_UNASKED = 10_000;
 
@@ -106,10 +111,8 @@ const MAX_UNASKED = 10_000;
  */
 export class CommandPreviews {
   readonly #dependencies: PreviewDependencies;
-  readonly #store: PreviewStore<PreviewResult>;
+  readonly #store: PreviewStore<PreviewResult | UnknownResult>;
   readonly #files: Files;
-  /** Why the effects of a call could not be recorded. */
-  readonly #failed = new BoundedMap<string, { input: string; why: NotRecorded }>(MAX_FAILED);
   /** What was shown last for the input of a call. */
   readonly #ready = new WeakMap<object, PreviewedRun>();
   /** Runs without effects, which nobody is asked about: no other run may take their place. */
@@ -130,7 +133,7 @@ export class CommandPreviews {
       const run =
         known ??
         reasonNotToRun(input, this.#dependencies.sandbox.refusalReporting.isReported) ??
-        (await this.#recordOnce(key, input, () => this.#record(key, input, context, start())));
+        (await this.#recordOnce(key, input, context, start()));
       if (typeof run === "string") return unknownEffects(run);
       if ("unshown" in run) return { facts: [], blocks: [], unshown: run.unshown };
       if ("facts" in run) return { facts: run.facts, blocks: [], output: run.output === "" ? undefined : run.output };
@@ -154,8 +157,11 @@ export class CommandPreviews {
     if (ready && ready.run.result.input !== digestOf(input))
       throw toolError("failed", "The command is not the one that ran", { next: "Call it again." });
     if (ready) return ready;
-    const run = this.#store.load(key);
-    return run?.result.input === digestOf(input) ? { key, run } : undefined;
+    const run = await this.#recorded(key, input, { isUnchanged: false });
+    if (isRun(run)) return { key, run };
+    // It runs now, and what was shown is not needed any more.
+    if (run !== undefined) await this.#store.remove(key);
+    return undefined;
   }
 
   /** Applies what was shown. Throws, without a change, if a file has changed since. */
@@ -195,29 +201,35 @@ export class CommandPreviews {
   }
 
   /** Undefined if nothing was recorded, or if a file has changed since. */
-  async #recorded(key: string, input: PreviewedInput): Promise<Run | undefined> {
+  async #recorded(
+    key: string,
+    input: PreviewedInput,
+    { isUnchanged = true } = {},
+  ): Promise<Run | NotRecorded | undefined> {
     const run = this.#store.load(key);
-    // Without counts: recorded by an earlier version.
-    if (!run?.result.shown.counts) return undefined;
+    if (run?.result.input !== digestOf(input)) return undefined;
+    if ("why" in run.result) return run.result.why;
+    const recorded = run as Run;
+    if (!isUnchanged) return recorded;
     const lasting = run.effects.filter(({ isTemporary }) => !isTemporary);
-    const isSame = run.result.input === digestOf(input) && (await changedSince(lasting, this.#files)).length === 0;
-    if (isSame) return run;
+    // Without counts: recorded by an earlier version.
+    const isSame = recorded.result.shown.counts && (await changedSince(lasting, this.#files)).length === 0;
+    if (isSame) return recorded;
     await this.#store.remove(key);
     return undefined;
   }
 
-  /** A question about the same call, as after its answer, does not run again what could not be recorded. */
+  /** A question about the same call, as after its answer in any process, does not run again what could not be recorded. */
   async #recordOnce(
     key: string,
     input: PreviewedInput,
-    record: () => Promise<Run | NotRecorded>,
+    context: ToolContext,
+    start: CommandStart,
   ): Promise<Run | NotRecorded> {
-    const digest = digestOf(input);
-    const failed = this.#failed.get(key);
-    if (failed?.input === digest) return failed.why;
-    const run = await record();
-    this.#failed.delete(key);
-    if (typeof run === "string" || "unshown" in run) this.#failed.set(key, { input: digest, why: run });
+    const run = await this.#record(key, input, context, start);
+    if (isRun(run)) return run;
+    const result = { input: digestOf(input), why: run };
+    this.#store.save(key, { effects: [], guarded: [], secrets: [], result }, new Map());
     return run;
   }
 
@@ -288,11 +300,13 @@ export class CommandPreviews {
           const result = { output, shown, input: digestOf(input), unasked: isUnasked ? { notes } : undefined };
           const run = { effects, guarded, secrets: [...found.secrets], result };
           // A rule may ask nevertheless, and another process may answer.
-          if (isUnasked) return this.#store.save(key, run, found.contents) ?? run;
-          if (problem === undefined) return this.#store.save(key, run, found.contents) ?? "they cannot be recorded";
+          const saved = isUnasked || problem === undefined ? this.#store.save(key, run, found.contents) : undefined;
+          if (isUnasked) return (saved as Run | undefined) ?? run;
+          if (problem === undefined) return (saved as Run | undefined) ?? "they cannot be recorded";
         }
       }
-      const facts = [...describeRefused(refused, printed), ...unkept];
+      const soFar = isTimeout ? this.#describeSoFar(view.collect().effects) : [];
+      const facts = [...describeRefused(refused, printed), ...unkept, ...soFar];
       if (facts.length === 0) return problem ?? "they cannot be recorded";
       const isRefused = refused.some(({ kind }) => NEEDED.has(kind));
       const why = problem ?? (isRefused ? "it was refused something" : "the copy did not keep them");
@@ -316,6 +330,12 @@ export class CommandPreviews {
       ...(hidden.length > 0 ? [`it was shown these as empty, as they may hold secrets: ${shown(hidden)}`] : []),
       ...(lost.length > 0 ? [`what it wrote there was thrown away: ${shown(lost)}`] : []),
     ];
+  }
+
+  #describeSoFar(effects: readonly Effect[]): LocalizedText[] {
+    const lasting = effects.filter(({ isTemporary }) => !isTemporary);
+    const paths = listed(lasting.map(({ path }) => showHiddenCharacters(this.#files.show(path))));
+    return [paths === "" ? localizedText("preview.stillRan") : localizedText("preview.changedSoFar", { paths })];
   }
 
   #describeUnkept(unkept: readonly string[]): LocalizedText[] {
@@ -410,6 +430,10 @@ export class CommandPreviews {
       whole: isWhole ? undefined : [...listing, "", "It printed:", quoteText(printed)].join("\n"),
     };
   }
+}
+
+function isRun(run: Run | NotRecorded | undefined): run is Run {
+  return typeof run === "object" && "result" in run;
 }
 
 const MAX_NAMED = 5;
@@ -563,21 +587,7 @@ const WITH_SCRIPTS = new Set(["npm", "pnpm", "yarn", "bun", "next", "vite", "web
 const TRIED = new Set(["npx", "bunx", "less", "more"]);
 
 /** Programs whose effects an overlay shows, on relative paths of their own folder: nothing else can be named by mistake. */
-const SHOWN_DANGERS = new Set([
-  "rm",
-  "find",
-  "git",
-  "chmod",
-  "rmdir",
-  "echo",
-  "ls",
-  "cat",
-  "mkdir",
-  "true",
-  "test",
-  "[",
-  "npm",
-]);
+const SHOWN_DANGERS = new Set("rm find git chmod rmdir echo ls cat mkdir true test [ npm".split(" "));
 
 function isLocal({ name, argv, open }: SeenCommand): boolean {
   const isPathOutside = (word: string): boolean => /^[~/]|(?:^|[=/])\.\.(?:\/|$)/.test(word);
