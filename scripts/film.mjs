@@ -59,12 +59,16 @@ await withDemo("cart", FILES, async (demo) => {
   await page.locator("article button.primary:enabled").first().click();
   console.log(`agent: ${await agent}`);
   const { callId } = runHaft("approvals", "show", id);
-  await frame("film-3-effects", `/work/${callId}`);
+  const isShown = (page) => page.locator(".timeline-bar").first().waitFor();
+  await frame("film-3-effects", `/work/${callId}`, async (page) => {
+    await isShown(page);
+    await page.locator(".diff-insert").first().waitFor();
+  });
 
   await show(page, url, `/work/${callId}`);
   await page.getByRole("button", { name: /^Undo/ }).first().click();
   await waitFor(() => readFileSync(join(demo.folder, "cart.mjs"), "utf8") === FILES["cart.mjs"]);
-  await frame("film-4-undo", `/work/${callId}`);
+  await frame("film-4-undo", `/work/${callId}`, isShown);
   await frame("film-5-record", "/audit");
 
   const printed = await askAtTerminal(demo);
