@@ -6,27 +6,29 @@ import { parse } from "yaml";
 /** Tasks that a model solved, and attacks that it carried out. */
 export function loadRuns(folder) {
   const files = readdirSync(folder, { recursive: true }).filter((file) => file.endsWith(".json"));
-  return files.sort((one, other) => (one < other ? -1 : 1)).flatMap((file) => {
-    const run = JSON.parse(readFileSync(join(folder, file), "utf8"));
-    const isAttack = run.injection_task_id !== null && run.injection_task_id !== undefined;
-    const isTask = run.user_task_id?.startsWith("user_task");
-    if (!Array.isArray(run.messages) || !isTask || !(isAttack ? run.security : run.utility)) return [];
-    const said = (role) => run.messages.filter((each) => each.role === role).map((each) => textOf(each.content));
-    return {
-      name: file,
-      system: said("system").join("\n"),
-      prompt: said("user").join("\n"),
-      injected: isAttack ? Object.values(run.injections).join("\n") : undefined,
-      steps: run.messages
-        .filter((each) => each.role === "tool")
-        .map((each) => ({
-          tool: each.tool_call.function,
-          args: withoutNulls(each.tool_call.args),
-          result: dataOf(textOf(each.content)),
-          error: each.error ?? undefined,
-        })),
-    };
-  });
+  return files
+    .sort((one, other) => (one < other ? -1 : 1))
+    .flatMap((file) => {
+      const run = JSON.parse(readFileSync(join(folder, file), "utf8"));
+      const isAttack = run.injection_task_id !== null && run.injection_task_id !== undefined;
+      const isTask = run.user_task_id?.startsWith("user_task");
+      if (!Array.isArray(run.messages) || !isTask || !(isAttack ? run.security : run.utility)) return [];
+      const said = (role) => run.messages.filter((each) => each.role === role).map((each) => textOf(each.content));
+      return {
+        name: file,
+        system: said("system").join("\n"),
+        prompt: said("user").join("\n"),
+        injected: isAttack ? Object.values(run.injections).join("\n") : undefined,
+        steps: run.messages
+          .filter((each) => each.role === "tool")
+          .map((each) => ({
+            tool: each.tool_call.function,
+            args: withoutNulls(each.tool_call.args),
+            result: dataOf(textOf(each.content)),
+            error: each.error ?? undefined,
+          })),
+      };
+    });
 }
 
 /** The tools that runs call, with the types of the arguments that they were given. */

@@ -573,7 +573,10 @@ export class AgentCalls {
         data: { action: "agent_changes", ...data },
       });
     const isNotCovered = (why: string) => note({ note: `Undo does not cover this call: ${why}` });
-    if (typeof before === "string") return void (await isNotCovered(before));
+    if (typeof before === "string") {
+      await isNotCovered(before);
+      return;
+    }
     try {
       const { notKept, ...found } = await this.#changes.record(before, {
         callId,

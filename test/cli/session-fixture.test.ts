@@ -141,13 +141,12 @@ test("in a test runner: other tools and another policy of a runtime are compared
   await haft("record", "export", "s1", "--output", "refund.json", "--yes");
   const report = await replayFixture(createHaft({ tools: [refund()] }), file);
   expect(report).toMatchObject({ calls: 1, judged: 1, ran: 0, changedTools: [] });
-  const fails = (options: Parameters<typeof createHaft>[0], how = {}) =>
-    expect(replayFixture(createHaft(options), file, how)).rejects;
-  await fails({ tools: [refund()], rules: { ask: ["refund"] } }).toThrow("allow becomes ask");
-  await fails({ tools: [] }).toThrow("there is no such tool");
+  const replay = (options: Parameters<typeof createHaft>[0], how = {}) => replayFixture(createHaft(options), file, how);
+  await expect(replay({ tools: [refund()], rules: { ask: ["refund"] } })).rejects.toThrow("allow becomes ask");
+  await expect(replay({ tools: [] })).rejects.toThrow("there is no such tool");
   const needsReason = refund([{ name: "reason", type: "string", description: "Why", required: true }]);
-  await fails({ tools: [needsReason] }).toThrow("reason");
-  await fails({ tools: [refund()] }, { tools: { refund: "error" } }).toThrow("no call of this tool");
+  await expect(replay({ tools: [needsReason] })).rejects.toThrow("reason");
+  await expect(replay({ tools: [refund()] }, { tools: { refund: "error" } })).rejects.toThrow("no call of this tool");
   // The session's call failed too, in the same way.
   expect(await replayFixture(createHaft({ tools: [refund()] }), file, { tools: { refund: "run" } })).toMatchObject({
     ran: 1,

@@ -215,7 +215,7 @@ function afterNotifications(next: OnMessage): OnMessage {
   async function deliver(messages: Parameters<OnMessage>[]): Promise<void> {
     for (const [message, extra] of messages) {
       next(message, extra);
-      if (!("id" in message)) await undefined;
+      if (!("id" in message)) await Promise.resolve();
     }
     held = undefined;
   }

@@ -208,7 +208,7 @@ export class ChargedCalls implements Model<ChargesState> {
         return add("charges", (to) => {
           const claimed = to.rows[call]!;
           const charges = [this.#charge()];
-          if (!this.#try(to, claimed.charges, charges)) return void alter({ at: "done" })(to);
+          if (!this.#try(to, claimed.charges, charges)) return alter({ at: "done" })(to);
           claimed.charges = charges;
           alter({ at: "run" })(to);
         });
