@@ -51,11 +51,12 @@ export const systemClock: Clock = {
   },
   after(ms, fire) {
     if (ms > MAX_TIMER_MS) return afterLong(ms, fire);
+    const timer = setTimeout(fire, Math.max(ms, 0));
     // A number in edge runtimes, which have no process that it could keep alive.
-    const timer: NodeJS.Timeout | number = setTimeout(fire, Math.max(ms, 0));
+    const handle = timer as { ref?(): unknown; unref?(): unknown };
     return {
       cancel: () => clearTimeout(timer),
-      setRef: (isRef) => void (typeof timer !== "number" && (isRef ? timer.ref() : timer.unref())),
+      setRef: (isRef) => void (isRef ? handle.ref?.() : handle.unref?.()),
     };
   },
 };
