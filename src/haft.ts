@@ -72,7 +72,7 @@ export interface HaftOptions {
   provenance?: ProvenanceOptions;
   /** Asks a person and waits. Without one a call that must ask is answered `pending`. */
   approver?: Approver;
-  /** How long a call that asks waits for an answer; without one it is denied. */
+  /** How long a call that asks waits for an answer. Without one it returns `pending`, and the question stays open. */
   approvalWaitMs?: number;
   /** How long questions can be answered, how many may be pending, and how long results are kept for repeated call ids. */
   approvals?: Omit<CallsOptions, "clock" | "store" | "limitsOf"> & { maxShownBytes?: number };

@@ -37,6 +37,8 @@ export interface Approval extends Omit<Question, "round"> {
   expiresAt: number;
   /** Until when the caller waits for the call; undefined if it does not wait. */
   waitsUntil?: number;
+  /** The process of the caller ended while it waited. */
+  hasCallerEnded?: boolean;
   /** What became of the question. */
   state: ApprovalState;
   /** What became of the call. */

@@ -5,6 +5,7 @@ import type { UserAnswer } from "../core/questions/user-question.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Calls } from "./calls.ts";
 import { previewToText, type WholePreview } from "./shown-question.ts";
+import type { StoredCall } from "./stored-call.ts";
 import { storedResult } from "./stored-result.ts";
 
 /** Runs a call when its question is answered. */
@@ -66,7 +67,7 @@ export class Approvals {
   /** Oldest first. Of ended approvals the last thousand. `answered`: all that are not pending. */
   async list(state?: ApprovalState | "answered"): Promise<Approval[]> {
     const isOpen = state === "pending" ? true : state === "answered" ? false : undefined;
-    const all = (await this.#calls.questions({ isOpen })).map(toApproval);
+    const all = await this.#viewsOf(await this.#calls.questions({ isOpen }));
     if (state === undefined) return all;
     return all.filter((approval) => (state === "answered" ? approval.state !== "pending" : approval.state === state));
   }
@@ -83,7 +84,7 @@ export class Approvals {
     const before = id === undefined ? undefined : { createdAt: Number(createdAt), id };
     const isOpen = state === undefined ? undefined : state === "pending";
     const { rows, next, total } = await this.#calls.questionPage({ isOpen, before, max: limit });
-    const items = rows.map(toApproval);
+    const items = await this.#viewsOf(rows);
     return {
       items: state === undefined || state === "answered" ? items : items.filter((approval) => approval.state === state),
       next: next && `${next.createdAt}.${next.id}`,
@@ -93,13 +94,13 @@ export class Approvals {
 
   /** Open questions about calls of this user in this session, oldest first. */
   async listOpen(of: Pick<Caller, "user" | "session">): Promise<Approval[]> {
-    return (await this.#calls.questions({ isOpen: true, of })).map(toApproval);
+    return this.#viewsOf(await this.#calls.questions({ isOpen: true, of }));
   }
 
   /** By its id. */
   async get(id: string): Promise<Approval | undefined> {
     const row = await this.#calls.get(id);
-    return row?.question && toApproval(row);
+    return row?.question && this.#view(row);
   }
 
   /** All that would happen, for an approver. Only what was shown, if the question is answered or nothing was left out. */
@@ -124,7 +125,7 @@ export class Approvals {
 
   /** Resolves when the call itself has ended, or with the approval as it is after `ms`. */
   async waitForEnd(id: string, options: { ms?: number; signal?: AbortSignal } = {}): Promise<Approval> {
-    return toApproval(await this.#calls.wait(id, ({ state }) => state === "ended", options));
+    return this.#view(await this.#calls.wait(id, ({ state }) => state === "ended", options));
   }
 
   /** The result of the call; undefined if it has not ended. */
@@ -147,6 +148,15 @@ export class Approvals {
   /** The call is not wanted any more. Has no effect after it started. */
   async cancel(id: string, note: string): Promise<void> {
     await this.#calls.cancel(id, note);
+  }
+
+  #viewsOf(rows: readonly StoredCall[]): Promise<Approval[]> {
+    return Promise.all(rows.map((row) => this.#view(row)));
+  }
+
+  async #view(row: StoredCall): Promise<Approval> {
+    const hasCallerEnded = await this.#calls.hasLostCaller(row);
+    return hasCallerEnded ? { ...toApproval(row), waitsUntil: undefined, hasCallerEnded } : toApproval(row);
   }
 }
 

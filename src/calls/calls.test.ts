@@ -13,16 +13,15 @@ function openCalls(options: Partial<CallsOptions> = {}) {
   return { clock, calls: new Calls({ clock, ...options }) };
 }
 
-async function ask(calls: Calls, more: { id?: string; answerMs?: number } = {}): Promise<StoredCall> {
-  const { id = "c", answerMs } = more;
+async function ask(calls: Calls, more: { id?: string; holdMs?: number } = {}): Promise<StoredCall> {
+  const { id = "c", holdMs = 0 } = more;
   const call = { id, tool, requestedName: "t", caller: { depth: 0 }, options: {}, accepted: {}, input: {} };
   const row = await calls.ask(call as unknown as Call, {
     world: { verdict: { decision: "ask", by: "tool", reason: "" }, workspace: "/", preview: undefined },
     input: {},
     shown: undefined,
     suggestedRules: [],
-    holdMs: 0,
-    answerMs,
+    holdMs,
   });
   if ("full" in row) throw new Error("full");
   return row;
@@ -68,9 +67,9 @@ describe("an answer", () => {
     await expect(calls.answer(id, { approved: true, scope: "always" })).rejects.toThrow(/only be approved once/);
   });
 
-  test("counts until the deadline that is shown, and not after", async () => {
-    const { calls, clock } = openCalls();
-    const { id, deadline } = await ask(calls, { answerMs: 60_000 });
+  test("counts until the deadline that is shown, however long the caller waits, and not after", async () => {
+    const { calls, clock } = openCalls({ lifetimeMs: 60_000 });
+    const { id, deadline } = await ask(calls, { holdMs: 1000 });
     expect(deadline).toBe(clock.now() + 60_000);
     await clock.advance(60_001);
     await expect(calls.answer(id, { approved: true })).rejects.toThrow(/expired/);

@@ -214,6 +214,12 @@ export class Calls {
     return this.#store.isAlive(holder);
   }
 
+  /** Whether the process whose caller waited is gone. */
+  async hasLostCaller({ holder, state, job }: StoredCall): Promise<boolean> {
+    if (holder === undefined || job || (state !== "waiting" && state !== "approved")) return false;
+    return holder !== this.#store.processId && !(await this.#store.isAlive(holder));
+  }
+
   /** The question about this call: the current one if nothing has changed, otherwise a new one. */
   async ask(call: Call, draft: QuestionDraft, previous?: StoredCall): Promise<StoredCall | { full: number }> {
     const row = this.#newQuestion(call, draft);
@@ -425,14 +431,6 @@ export class Calls {
     return this.#change(id, cancel(note));
   }
 
-  /** Its caller treats silence as a denial, and does not wait any longer. */
-  async expire(id: string): Promise<StoredCall | undefined> {
-    return this.#change(
-      id,
-      expire(({ state }) => state === "waiting"),
-    );
-  }
-
   /** The caller of this call waits in this process from now on. */
   async hold(row: StoredCall, ms: number): Promise<StoredCall> {
     const until = this.#clock.now() + ms;
@@ -618,7 +616,7 @@ export class Calls {
   }
 
   #newQuestion(call: Call, draft: QuestionDraft): StoredCall {
-    const { world, input, shown, unseen, summary, suggestedRules, grants, questions, holdMs, answerMs } = draft;
+    const { world, input, shown, unseen, summary, suggestedRules, grants, questions, holdMs } = draft;
     const now = this.#clock.now();
     const binding = bindingOf(call, world);
     const question: Question = {
@@ -649,7 +647,7 @@ export class Calls {
       question,
       holder: holdMs > 0 ? this.#store.processId : undefined,
       holdUntil: holdMs > 0 ? now + holdMs : undefined,
-      deadline: now + Math.min(this.#lifetimeMs, answerMs ?? this.#lifetimeMs),
+      deadline: now + this.#lifetimeMs,
     };
   }
 

@@ -25,8 +25,6 @@ export interface QuestionDraft {
   questions?: readonly UserQuestion[];
   /** How long the caller waits for the call; 0: not at all. */
   holdMs: number;
-  /** If nobody answers within this time, the call is refused. */
-  answerMs?: number;
 }
 
 /** The longest text that a person is asked to read. */

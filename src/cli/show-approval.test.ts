@@ -44,6 +44,9 @@ describe("a question at a terminal", () => {
     const shown = showApproval(question(times), { paint: plain, columns: 100, now }).join("\n");
     expect(shown).toMatch(/asked by .*, 2 min ago/);
     expect(shown).toMatch(/until +\d{4}-\d\d-\d\d \d\d:\d\d, in 60 min; the caller waits 40 s more/);
+    const left = { ...times, waitsUntil: undefined, hasCallerEnded: true };
+    const lines = showApproval(question(left), { paint: plain, columns: 100, now }).join("\n");
+    expect(lines).toMatch(/in 60 min; its caller has ended/);
   });
 
   test("fits the terminal, and every line of foreign text has the gutter", () => {

@@ -1,14 +1,14 @@
 import type { ApprovalAnswer } from "../calls/approval.ts";
-import type { ApprovalAnswered, ApprovalAnswerRequest } from "../contracts/approvals.ts";
+import type { ApprovalAnswered, ApprovalAnswerRequest, ApprovalInfo } from "../contracts/approvals.ts";
 import type { ApiClient } from "../contracts/index.ts";
-import { type Clock, systemClock } from "../core/clock.ts";
+import { type Clock, showTime, systemClock } from "../core/clock.ts";
 import { errorMessage } from "../core/error.ts";
 import type { UserAnswer, UserQuestion } from "../core/questions/user-question.ts";
 import type { ToolResult } from "../core/result.ts";
 import { showInline, type ShownApproval } from "../gate/permit/approval-parts.ts";
 import { describeGrant } from "../gate/permit/describe-grant.ts";
 import { promptForAnswers } from "./answer-questions.ts";
-import { type Output, type Paint, painterOf } from "./output.ts";
+import { type Output, type Paint, painterOf, safeLine } from "./output.ts";
 import { editLine, isSilent, keyOf, TerminalKeys } from "./prompts.ts";
 import { showApproval, toShown } from "./show-approval.ts";
 import { columnsOf, type KeyInput, type Terminal, type TerminalOutput } from "./terminal.ts";
@@ -300,20 +300,41 @@ export async function promptForApproval(
 /** How long one request waits. */
 export const MAX_WAIT_MS = 20_000;
 
-/** Waits for the result of the approved call, whichever process runs it; without `ms` until it has ended. */
+/** A process that has the tool looks for approved calls each second. */
+const MAX_START_MS = 3_000;
+
+/** The call is approved, its caller does not wait, and the process that answers requests does not have its tool. */
+export function needsItsProgram({ call, kind, waitsUntil = 0 }: ApprovalInfo): boolean {
+  return call.state === "approved" && kind === undefined && waitsUntil <= Date.now();
+}
+
+/**
+ * Waits for the result of the approved call, whichever process runs it; without `ms` until it has ended, or no running process has
+ * taken it.
+ */
 export async function waitForResult(
   client: ApprovalsClient,
   first: ApprovalAnswered,
   ms: number | undefined,
   signal: AbortSignal,
-): Promise<ApprovalAnswered> {
+): Promise<ApprovalAnswered & { isLeft: boolean }> {
   const until = ms === undefined ? Infinity : Date.now() + ms;
   let answered = first;
-  while (!answered.result && !isAgentCall(first.approval) && Date.now() < until && !signal.aborted) {
-    const waitMs = Math.max(0, Math.min(MAX_WAIT_MS, Math.round(until - Date.now())));
+  let isLeft = false;
+  while (!answered.result && !isLeft && !isAgentCall(first.approval) && Date.now() < until && !signal.aborted) {
+    const wasFree = needsItsProgram(answered.approval);
+    const waitMs = Math.max(0, Math.min(wasFree ? MAX_START_MS : MAX_WAIT_MS, Math.round(until - Date.now())));
     answered = await client.approvals.result(first.approval.id, { waitMs });
+    isLeft = wasFree && waitMs === MAX_START_MS && needsItsProgram(answered.approval);
   }
-  return answered;
+  return { ...answered, isLeft };
+}
+
+export function describeLeftCall({ toolName, expiresAt = 0 }: Pick<ApprovalInfo, "toolName" | "expiresAt">): string {
+  return (
+    `Approved. No running process has "${safeLine(toolName)}". Start the program that asked again: ` +
+    `the same idempotencyKey and input takes this answer, until ${showTime(expiresAt)}.`
+  );
 }
 
 /** Another agent runs it, when it makes the call again: nobody knows when that is. */

@@ -20,6 +20,7 @@ import {
   confirmDanger,
   confirmRules,
   describeAt,
+  describeLeftCall,
   editRules,
   toAnswers,
   waitForResult,
@@ -360,9 +361,12 @@ class ApprovalWatch {
       const sending = this.#client.approvals
         .answer(id, request)
         .then((answered) =>
-          request.decision === "deny" ? answered : waitForResult(this.#client, answered, undefined, this.#signal),
+          request.decision === "deny"
+            ? { ...answered, isLeft: false }
+            : waitForResult(this.#client, answered, undefined, this.#signal),
         )
-        .then(({ result }) => {
+        .then(({ approval, result, isLeft }) => {
+          if (isLeft) this.#print([`  ${describeLeftCall(approval)}`]);
           if (result?.status === "completed") this.#lastCallId = result.callId;
           if (result && request.decision !== "deny") this.#print(this.#resultLines(info, result));
         })

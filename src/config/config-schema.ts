@@ -377,7 +377,9 @@ export const configSchema = section({
   }),
   server: server,
   approvals: section({
-    waitMs: atLeast(0).describe("How long a call waits for its answer"),
+    waitMs: atLeast(0).describe(
+      "How long a call waits for its answer before it returns pending; the question stays open",
+    ),
     expireMs: milliseconds.describe("When an unanswered approval expires"),
     maxOpenPerUser: atLeast(1).describe("Pending approvals of one user. Default: 1000"),
     maxOpenPerSession: atLeast(1).describe("Pending approvals of one session. Default: 200"),

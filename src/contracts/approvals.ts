@@ -76,6 +76,7 @@ export const ApprovalInfo = namedObject("ApprovalInfo", {
   id: z.string(),
   callId: z.string(),
   toolName: z.string(),
+  /** Omitted if the process that answers this request has no such tool. */
   kind: ToolKind.optional(),
   /** The title of the tool, for people. */
   title: z.string().optional(),
@@ -99,6 +100,8 @@ export const ApprovalInfo = namedObject("ApprovalInfo", {
   expiresAt: Time.optional(),
   /** How long the caller waits for the call. Omitted if it does not wait. */
   waitsUntil: Time.optional(),
+  /** The process of the caller ended while it waited: the call, made again with its key, takes the answer. */
+  hasCallerEnded: z.boolean().optional(),
   state: ApprovalState,
   /** What became of the call itself. */
   call: CallProgress,

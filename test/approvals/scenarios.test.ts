@@ -570,7 +570,7 @@ describe.each([
       throw new Error("nobody noticed the answer");
     }
 
-    test("is told no when nobody answers in the waiting time, and a later yes counts for nothing", async () => {
+    test("gets `pending` when nobody answers in the waiting time, and a later yes still runs the call, once", async () => {
       const world = await start({ waitMs: 60_000, approvals: { lifetimeMs: HOUR } });
       const call = newCall();
       const result = world.execute("exec", { cmd: "ls" }, call);
@@ -580,10 +580,26 @@ describe.each([
       const [requested] = (await world.approvals.list("pending")).filter((a) => a.callId === call.id);
       await new Promise((done) => setTimeout(done, 20));
       await world.clock.advance(60_000);
-      expect(await result).toMatchObject({ status: "failed", error: { code: "approval_expired" } });
-      expect(textOf((await result).content)).toContain("nobody answered within 60 s");
-      expect(await world.approvals.get(requested!.id)).toMatchObject({ state: "expired" });
-      await expect(world.approve(requested!.id)).rejects.toThrow(/has expired/);
+      expect(await result).toMatchObject({ status: "pending", pending: { id: requested!.id } });
+      expect(await world.approvals.get(requested!.id)).toMatchObject({ state: "pending", waitsUntil: undefined });
+      expect(world.ran).toEqual([]);
+      expect(await world.approve(requested!.id)).toMatchObject({ status: "completed" });
+      expect(await world.execute("exec", { cmd: "ls" }, call)).toMatchObject({ status: "completed" });
+      expect(world.ran).toEqual([{ cmd: "ls" }]);
+    });
+
+    test("twice for the same answer gets `pending` twice, and the question stays until its own end", async () => {
+      const world = await start({ waitMs: 60_000, approvals: { lifetimeMs: HOUR } });
+      const call = newCall();
+      const both = [world.execute("exec", { cmd: "ls" }, call), world.execute("exec", { cmd: "ls" }, call)];
+      const open = async () => (await world.approvals.list("pending")).filter(({ callId }) => callId === call.id);
+      await expect.poll(async () => (await open()).length).toBe(1);
+      await new Promise((done) => setTimeout(done, 50));
+      await world.clock.advance(60_000);
+      expect(await Promise.all(both)).toMatchObject([{ status: "pending" }, { status: "pending" }]);
+      const { id } = (await open())[0]!;
+      await world.clock.advance(HOUR);
+      await expect(world.approve(id)).rejects.toThrow(/has expired: nobody answered within 60 min/);
       expect(world.ran).toEqual([]);
     });
 

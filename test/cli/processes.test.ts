@@ -1,9 +1,11 @@
 // What only shows with the command line as a program of its own. `piped.test.ts` runs its commands in process.
+import { spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { until } from "../setup/until.ts";
-import { bundleHaft, type HaftProgram } from "./run-haft.ts";
+import { bundleProgram } from "../setup/bundle-program.ts";
+import { bundleHaft, type HaftProgram, Running } from "./run-haft.ts";
 
 let haft: HaftProgram;
 
@@ -44,6 +46,35 @@ test("a call that needs a yes asks nobody off a terminal: it says what to run, a
   expect(existsSync(join(haft.folder, "a.txt"))).toBe(false);
   const verified = await haft.run(["audit", "verify"]);
   expect(verified).toMatchObject({ code: 0 });
+});
+
+test("a killed program loses no question: the person is told to start it again, and its call takes the answer", async () => {
+  const program = await bundleProgram("test/cli/paying-program.ts", join(haft.folder, "../program"), { isSplit: true });
+  const start = () => {
+    const child = spawn(process.execPath, [program, haft.folder], { env: haft.env, stdio: "pipe" });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    return new Running(child);
+  };
+  const killed = start();
+  const [, id = ""] = await killed.waitForOutput(/asked (\S+)/);
+  expect((await haft.run(["approvals", "show", id])).stdout).toContain("; the caller waits 10 min more");
+  killed.child.kill("SIGKILL");
+  await killed.ended;
+  // It has the store open, and cannot run a tool of another program.
+  const server = haft.start(["serve", "--no-open", "--port", "0"]);
+  await server.waitForOutput(/login=/);
+  expect((await haft.run(["approvals", "show", id])).stdout).toMatch(/, in 24 h; its caller has ended/);
+  const approved = await haft.run(["approvals", "approve", id]);
+  expect(approved).toMatchObject({ code: 7, stdout: "" });
+  expect(approved.stderr).toMatch(
+    /Approved\. No running process has "send_money"\. Start the program that asked again: the same idempotencyKey and input takes this answer, until \d{4}-/,
+  );
+  expect(approved.stderr).not.toContain("not started yet");
+  expect(existsSync(join(haft.folder, "sent.txt"))).toBe(false);
+  const again = start();
+  expect(await again.ended).toMatchObject({ code: 0, stdout: "completed: sent to ada\n" });
+  expect(readFileSync(join(haft.folder, "sent.txt"), "utf8")).toBe("ada\n");
+  expect(await haft.run(["approvals", "approve", id])).toMatchObject({ code: 0, stdout: "sent to ada\n" });
 });
 
 test("a command follows the audit log of other processes until it is interrupted", async () => {

@@ -293,7 +293,16 @@ const ROUNDS: readonly Readonly<Record<string, Probe>>[] = [
       async () => (await statusOf("asks", { mode: "bypassPermissions" })) !== "completed",
     ],
     "workspace.unrestricted": [true, () => may("/etc/hostname")],
-    "approvals.waitMs": [1, async () => (await statusOf("asks")) === "failed"],
+    "approvals.waitMs": [
+      300,
+      async () => {
+        const { approvals } = started.host.haft;
+        let asked: ReturnType<typeof approvals.get> | undefined;
+        const caller = { user: `waits-${Math.random()}` };
+        await run("asks", { caller, onApprovalRequested: (id) => void (asked = approvals.get(id)) });
+        return (await asked)?.waitsUntil !== undefined;
+      },
+    ],
     "approvals.maxOpenPerUser": [1, read("approvals.maxOpenPerUser")],
   },
   {

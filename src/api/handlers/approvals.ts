@@ -217,6 +217,7 @@ function describeBriefly(approval: Approval, haft: Haft, identity: Identity): Ap
     askedAt,
     expiresAt,
     waitsUntil: approval.waitsUntil,
+    hasCallerEnded: approval.hasCallerEnded,
     unseen: mayApprove(identity) ? approval.unseen : undefined,
     call: approval.call,
     replaces: approval.replaces && { id: approval.replaces.id, changes: [...approval.replaces.changes] },

@@ -15,7 +15,14 @@ import { waitForTools } from "../mcp-servers.ts";
 import { safe, safeLine } from "../output.ts";
 import { showApprovalInfo, showApprovalTable, readRuleEffects } from "../show-approval.ts";
 import { TerminalKeys } from "../prompts.ts";
-import { isAgentCall, MAX_WAIT_MS, toAnswers, waitForResult } from "../terminal-approver.ts";
+import {
+  describeLeftCall,
+  isAgentCall,
+  MAX_WAIT_MS,
+  needsItsProgram,
+  toAnswers,
+  waitForResult,
+} from "../terminal-approver.ts";
 import { columnsOf, isInteractive } from "../terminal.ts";
 import { watchAtTerminal } from "../watch-approvals.ts";
 
@@ -106,6 +113,7 @@ const approve = defineCommand({
   notes: [
     "Waits for the call and prints its result, even if another process runs it or it is a job.",
     "Exit codes: that of the call; 7 if it has not ended (--timeout, Ctrl-C); 1 if it needs --confirm-unshown.",
+    "7 also if no running process has the tool: the program that asked takes the answer when it is started again.",
   ],
   uses: ["approvals", "mcp"],
   async run({ connect, url, interrupted, output, operands: [given = ""], options, ...place }) {
@@ -131,17 +139,18 @@ const approve = defineCommand({
     const isAgents = isAgentCall(requested);
     const waitMs = noWait || isAgents ? 0 : timeoutMs === undefined ? undefined : Math.min(timeoutMs, MAX_WAIT_MS);
     const started = Date.now();
-    const { answered, approval, result } = await sendSurely({ client, connect, url }, async (to) => {
+    const { answered, approval, result, isLeft } = await sendSurely({ client, connect, url }, async (to) => {
       const first = await sendAnswer(to, id, { decision, rule, waitMs, confirmUnshown, confirmBroader });
       if (first.rule !== undefined) output.info(describeRule(decision, first.rule));
       const left = timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - started);
-      if (!first.result && !noWait && !isAgents) output.info(describeOpenCall(first.approval));
-      const last = noWait ? first : await waitForResult(to, first, left, interrupted);
+      const waits = !first.result && !noWait && !isAgents;
+      if (waits && !needsItsProgram(first.approval)) output.info(describeOpenCall(first.approval));
+      const last = noWait ? { ...first, isLeft: false } : await waitForResult(to, first, left, interrupted);
       return { answered: first, ...last };
     });
     if (result) return showApprovedResult(result, approval, output);
     output.data(answered, () => []);
-    output.info(describeOpenCall(approval));
+    output.info(describeOpenCall(approval, isLeft));
     return noWait || isAgents ? EXIT.done : EXIT.pending;
   },
 });
@@ -344,13 +353,14 @@ function describeRule(decision: "once" | "session" | "always", rule: string): st
 }
 
 /** What is known of a call that has not ended. */
-function describeOpenCall({ call, callId, toolName, caller }: ApprovalInfo): string {
+function describeOpenCall({ call, callId, toolName, caller, expiresAt }: ApprovalInfo, isLeft = false): string {
   if (isAgentCall({ callId }))
     return `Approved, once: ${safeLine(caller.agent ?? "the agent")} runs it if it waits, or makes exactly this call again.`;
   if (call.state === "running") return `Approved: ${safeLine(toolName)} is running.`;
+  if (isLeft) return describeLeftCall({ toolName, expiresAt });
   return (
-    `Approved, not started yet: ${safeLine(toolName)} runs as soon as a process takes it. ` +
-    "Its caller does if it waits, otherwise `haft serve` or `haft worker`."
+    `Approved, not started yet: ${safeLine(toolName)} runs as soon as a process that has it takes it. ` +
+    "Its caller does if it waits, otherwise `haft serve`, `haft worker` or the program that asked, started again."
   );
 }
 

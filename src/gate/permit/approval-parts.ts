@@ -45,6 +45,7 @@ export type ShownApproval = Pick<
   askedAt?: number;
   expiresAt?: number;
   waitsUntil?: number;
+  hasCallerEnded?: boolean;
 };
 
 /**
@@ -303,9 +304,11 @@ function askedText({ askedAt, state }: ShownApproval, now: number): string {
 }
 
 /** When nobody can answer any more, and how long the caller waits. */
-function deadlineText({ expiresAt = 0, waitsUntil = 0, state }: ShownApproval, now: number): string {
+function deadlineText(approval: ShownApproval, now: number): string {
+  const { expiresAt = 0, waitsUntil = 0, hasCallerEnded, state } = approval;
   if (state !== "pending" || expiresAt <= now) return showTime(expiresAt);
-  const caller = waitsUntil > now ? `; the caller waits ${showSpan(waitsUntil - now)} more` : "";
+  const waits = waitsUntil > now ? `; the caller waits ${showSpan(waitsUntil - now)} more` : "";
+  const caller = hasCallerEnded ? "; its caller has ended" : waits;
   return `${showTime(expiresAt)}, in ${showSpan(expiresAt - now)}${caller}`;
 }
 

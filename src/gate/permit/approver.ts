@@ -14,14 +14,14 @@ interface ApprovalRequestOptions {
   clock: Clock;
   /** Undefined if another call waits with it for the same answer. */
   approver: Approver | undefined;
-  /** After this time the call is refused. */
+  /** After this time nothing is waited for, and the question stays open. */
   waitMs: number | undefined;
   warn?: ((warning: string) => void) | undefined;
 }
 
 /**
  * Waits for the first answer, from the approver or through any other interface. Resolves with the row after it; undefined if
- * the approver leaves the question open and nobody else is waited for.
+ * nobody answered in time, or the approver leaves the question open and nobody else is waited for.
  */
 export async function requestApproval(
   call: CallIn<"permit">,
@@ -39,7 +39,7 @@ export async function requestApproval(
   const ways: Promise<StoredCall | undefined>[] = [aborted, waitForAnswer()];
   if (approver) ways.push(callApprover(approver));
   if (waitMs !== undefined)
-    ways.push(new Promise((resolve) => (timer = clock.after(waitMs, () => resolve(tooLate())))));
+    ways.push(new Promise((resolve) => (timer = clock.after(waitMs, () => resolve(undefined)))));
   // The others end with the signal, and nobody waits for them any more.
   for (const way of ways) way.catch(() => undefined);
   try {
@@ -78,10 +78,6 @@ export async function requestApproval(
       }
       throw error;
     }
-  }
-
-  async function tooLate(): Promise<StoredCall | undefined> {
-    return (await calls.expire(row.id)) ?? calls.get(row.id);
   }
 }
 

@@ -54,7 +54,7 @@ export interface PermitOptions {
   hasReadUntrusted?(call: Call): MaybePromise<boolean>;
   /** For the host: its approver does not answer questions. */
   warn?(warning: string): void;
-  /** How long a caller waits for an answer from any interface; after that the call is refused. Default: it does not wait. */
+  /** How long a caller waits for an answer from any interface; after that it gets `pending`. Default: it does not wait. */
   waitMs?: number;
   /** Longer arguments and previews are shown in part, and approved only with a confirmation. */
   maxShownBytes?: number;
@@ -224,9 +224,9 @@ export class Permit implements Stage {
           await this.#announce(call, row);
           if (holdMs === 0) return pendingFor(call, row);
           const answered = await this.#requestApproval(call, row);
-          if (!answered && (await this.#calls.release(row.id))) return pendingFor(call, row);
-          // Answered while the approver gave up.
-          row = answered ?? (await this.#calls.get(row.id)) ?? row;
+          // It may be answered just when nobody waits any more.
+          row = answered ?? (await this.#calls.release(row.id)) ?? (await this.#calls.get(row.id)) ?? row;
+          if (row.state === "waiting") return pendingFor(call, row);
           break;
         }
         case "approved": {
@@ -329,7 +329,7 @@ export class Permit implements Stage {
     { holdMs, previous, preview: known }: { holdMs: number; previous?: StoredCall; preview?: Preview },
   ): Promise<StoredCall> {
     const verdict = previous ? judged : this.#shorten(judged, toolOf(call));
-    const { maxShownBytes = MAX_SHOWN_BYTES, contextFor, overlayOf, suggestRules, waitMs } = this.#options;
+    const { maxShownBytes = MAX_SHOWN_BYTES, contextFor, overlayOf, suggestRules } = this.#options;
     const { savedFor = "process" } = this.#options;
     const questions = this.#questionsOf(call);
     const input = plainInput(call);
@@ -354,7 +354,6 @@ export class Permit implements Stage {
         grants: grantChoices(suggested, { caller: call.caller, tool: toolOf(call), savedFor }),
         questions,
         holdMs,
-        answerMs: holdMs > 0 ? waitMs : undefined,
       },
       previous,
     );
