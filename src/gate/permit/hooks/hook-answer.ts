@@ -1,10 +1,12 @@
+import type { Call } from "../../../core/call.ts";
+import type { ToolResult } from "../../../core/result.ts";
 import { isObject } from "../../../schema/json-schema.ts";
 import type { Hook, HookEvent, OnFailure } from "./hook-settings.ts";
-import { BLOCKED, type HookHost, type HookInput, type HookOutcome, runHook } from "./run-hook.ts";
+import { BLOCKED, type HookHost, hookInputOf, type HookOutcome, runHook } from "./run-hook.ts";
 
-/** Strictest first. `allow` has no effect: a hook can only restrict. `defer` means `ask`. */
+/** `allow` has no effect: a hook can only restrict. `defer` means `ask`. */
 const DECISIONS = ["deny", "defer", "ask", "allow"] as const;
-export type HookDecision = (typeof DECISIONS)[number];
+type HookDecision = (typeof DECISIONS)[number];
 
 /** A hook's parsed answer. */
 interface HookAnswer {
@@ -128,13 +130,21 @@ export interface HookResult {
   failed?: { why: string; onFailure: OnFailure };
 }
 
+/** What hooks are asked about. */
+export interface HookedCall {
+  event: HookEvent;
+  call: Call;
+  /** Of a call that has run. */
+  result?: ToolResult;
+}
+
 /** Runs all hooks at the same time, each once; answers are in the order of the files. */
 export function runHooks(
   hooks: readonly Hook[],
-  input: HookInput,
+  { event, call, result }: HookedCall,
   { host, signal }: { host: HookHost; signal: AbortSignal },
 ): Promise<HookResult[]> {
-  const text = JSON.stringify(input);
+  const text = JSON.stringify(hookInputOf(call, event, host.workspace, result));
   return Promise.all(
     withoutDoubles(hooks).map(async (hook): Promise<HookResult> => {
       const answer = readHookAnswer(await runHook(hook, text, host, signal), hook.event);
@@ -152,38 +162,6 @@ export function runHooks(
  */
 function onFailureOf({ spec, event }: Hook, { noAnswer }: HookAnswer): OnFailure {
   return spec.onFailure ?? (event !== "PostToolUse" && noAnswer !== undefined ? "block" : "ignore");
-}
-
-/** The strictest decision, the first of equals; a failure that blocks means deny. */
-export function strictest(
-  hookResults: readonly HookResult[],
-): { hook: Hook; decision: "deny" | "ask"; reason: string } | undefined {
-  for (const wanted of DECISIONS) {
-    if (wanted === "allow") return undefined;
-    for (const { hook, answer, failed } of hookResults) {
-      if (answer.decision === wanted) {
-        return { hook, decision: wanted === "deny" ? "deny" : "ask", reason: answer.reason ?? "it gave no reason" };
-      }
-      if (wanted === "deny" && failed?.onFailure === "block") {
-        return { hook, decision: "deny", reason: `the hook failed (${failed.why}), and a failed hook blocks the call` };
-      }
-    }
-  }
-  return undefined;
-}
-
-/** The hooks' part of a call's record. */
-export function recordOf({ hook, answer, failed }: HookResult): Record<string, unknown> {
-  return {
-    hook: hook.name,
-    origin: hook.origin,
-    decision: answer.decision,
-    reason: answer.reason,
-    updatedInput: answer.updatedInput ? true : undefined,
-    updatedToolOutput: answer.updatedToolOutput ? true : undefined,
-    systemMessage: answer.systemMessage,
-    failed: failed?.why,
-  };
 }
 
 function withoutDoubles(hooks: readonly Hook[]): Hook[] {

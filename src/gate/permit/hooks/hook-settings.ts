@@ -1,5 +1,6 @@
 import type { AnyTool } from "../../../core/tool.ts";
 import type { ProgramAccess } from "../../../io/sandbox/program-sandbox.ts";
+import { shownName } from "../rules/rule-conditions.ts";
 
 /** The events at which hooks run, with the names of Claude Code and Codex. */
 export const HOOK_EVENTS = ["PreToolUse", "PermissionRequest", "PostToolUse"] as const;
@@ -162,11 +163,7 @@ export function createMatcher({ matcher, name, origin }: Pick<Hook, "matcher" | 
   return (tool: AnyTool): boolean => namesOf(tool).some((one) => pattern.test(one));
 }
 
-export function claudeNameOf(tool: AnyTool): string {
-  return tool.dialects["claude"]?.name ?? tool.name;
-}
-
 function namesOf(tool: AnyTool): string[] {
   const isOurs = tool.origin.type === "builtin" && Object.hasOwn(ALSO_KNOWN_AS, tool.name);
-  return [claudeNameOf(tool), tool.name, ...(isOurs ? ALSO_KNOWN_AS[tool.name]! : [])];
+  return [shownName(tool), tool.name, ...(isOurs ? ALSO_KNOWN_AS[tool.name]! : [])];
 }

@@ -5,9 +5,9 @@ import { canonicalJson } from "../../../core/json.ts";
 import { failed, type ToolResult } from "../../../core/result.ts";
 import type { MaybePromise, Stage } from "../../../core/stage.ts";
 import type { AnyTool } from "../../../core/tool.ts";
-import { type HookResult, recordOf, runHooks, strictest } from "./hook-answer.ts";
+import type { HookedCall, HookResult } from "./hook-answer.ts";
 import { createMatcher, type Hook, type HookEvent, type HookSource, readHookSettings } from "./hook-settings.ts";
-import { type HookHost, hookInputOf } from "./run-hook.ts";
+import type { HookHost } from "./run-hook.ts";
 
 export interface HooksOptions extends HookHost {
   /** Validates `call.input` again after a hook has replaced it; throws if it is invalid. */
@@ -84,10 +84,7 @@ export function createHooks(sources: readonly HookSource[], options: HooksOption
       const requested = matching("PermissionRequest", toolOf(call));
       if (requested.length === 0) return undefined;
       return whileNeeded(call, async (signal) => {
-        const hookResults = await runHooks(requested, hookInputOf(call, "PermissionRequest", options.workspace), {
-          host: options,
-          signal,
-        });
+        const hookResults = await ask(requested, { event: "PermissionRequest", call }, signal);
         noteHooks(call, hookResults);
         const verdict = verdictFrom(hookResults);
         return verdict?.decision === "deny" ? verdict : undefined;
@@ -95,11 +92,14 @@ export function createHooks(sources: readonly HookSource[], options: HooksOption
     },
   };
 
+  /** What runs hooks is loaded with the first call that has one. */
+  async function ask(hooks: readonly Hook[], about: HookedCall, signal: AbortSignal): Promise<HookResult[]> {
+    const { runHooks } = await import("./hook-answer.ts");
+    return runHooks(hooks, about, { host: options, signal });
+  }
+
   async function judge(call: CallIn<"hooks">, requested: readonly Hook[], signal: AbortSignal): Promise<undefined> {
-    const hookResults = await runHooks(requested, hookInputOf(call, "PreToolUse", options.workspace), {
-      host: options,
-      signal,
-    });
+    const hookResults = await ask(requested, { event: "PreToolUse", call }, signal);
     noteHooks(call, hookResults);
     const verdict = verdictFrom(hookResults);
     states.set(call, { hookResults, verdict });
@@ -137,8 +137,7 @@ export function createHooks(sources: readonly HookSource[], options: HooksOption
 
   async function review(call: Call, result: ToolResult, requested: readonly Hook[]): Promise<ToolResult> {
     const signal = call.options.signal ?? new AbortController().signal;
-    const input = hookInputOf(call, "PostToolUse", options.workspace, result);
-    const hookResults = await runHooks(requested, input, { host: options, signal });
+    const hookResults = await ask(requested, { event: "PostToolUse", call, result }, signal);
     return changeResult(call, result, states.get(call)?.hookResults ?? [], hookResults);
   }
 }
@@ -167,6 +166,37 @@ async function whileNeeded<T>(call: Call, work: (signal: AbortSignal) => Promise
   } finally {
     controller.abort();
   }
+}
+
+/** The strictest decision, the first of equals; a failure that blocks means deny. */
+function strictest(
+  hookResults: readonly HookResult[],
+): { hook: Hook; decision: "deny" | "ask"; reason: string } | undefined {
+  for (const wanted of ["deny", "defer", "ask"] as const) {
+    for (const { hook, answer, failed } of hookResults) {
+      if (answer.decision === wanted) {
+        return { hook, decision: wanted === "deny" ? "deny" : "ask", reason: answer.reason ?? "it gave no reason" };
+      }
+      if (wanted === "deny" && failed?.onFailure === "block") {
+        return { hook, decision: "deny", reason: `the hook failed (${failed.why}), and a failed hook blocks the call` };
+      }
+    }
+  }
+  return undefined;
+}
+
+/** The hooks' part of a call's record. */
+function recordOf({ hook, answer, failed }: HookResult): Record<string, unknown> {
+  return {
+    hook: hook.name,
+    origin: hook.origin,
+    decision: answer.decision,
+    reason: answer.reason,
+    updatedInput: answer.updatedInput ? true : undefined,
+    updatedToolOutput: answer.updatedToolOutput ? true : undefined,
+    systemMessage: answer.systemMessage,
+    failed: failed?.why,
+  };
 }
 
 function verdictFrom(hookResults: readonly HookResult[]): Verdict | undefined {

@@ -5,15 +5,8 @@ import type { ToolResult } from "../../../core/result.ts";
 import type { MaybePromise } from "../../../core/stage.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import type { ProgramSandbox } from "../../../io/sandbox/program-sandbox.ts";
-import {
-  claudeNameOf,
-  type CommandHook,
-  type Hook,
-  type HookEvent,
-  type HttpHook,
-  isCommand,
-  isHttp,
-} from "./hook-settings.ts";
+import { shownName } from "../rules/rule-conditions.ts";
+import { type CommandHook, type Hook, type HookEvent, type HttpHook, isCommand, isHttp } from "./hook-settings.ts";
 
 /** A hook's raw answer. */
 export type HookOutcome =
@@ -177,7 +170,7 @@ export function hookInputOf(call: Call, event: HookEvent, cwd: string, result?: 
     cwd,
     permission_mode: call.options.mode ?? "default",
     hook_event_name: event,
-    tool_name: claudeNameOf(tool),
+    tool_name: shownName(tool),
     tool_input: inClaudeWords(tool, call.accepted),
     tool_use_id: call.id,
     tool_response: result ? responseOf(result) : undefined,
