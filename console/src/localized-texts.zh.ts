@@ -198,7 +198,7 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "verdict.toolAllows": "“{tool}”对此无需询问。",
   "verdict.noEffects": "已在工作区的副本中运行：没有任何更改，也没有任何操作被拒绝。",
   "verdict.question": "智能体向你提问。",
-  "verdict.toolAsks": "“{tool}”默认需要批准。",
+  "verdict.toolAsks": "“{tool}”要求批准此调用，且没有规则允许它。",
   "verdict.undeclared":
     '“{tool}”没有说明它做什么。如果它只读取，请声明 kind: "readonly"；如果它不需要批准，请声明 needsApproval: false。',
   "verdict.undeclaredAgain": "“{tool}”没有说明它做什么。",

@@ -3,7 +3,7 @@
  * caller: judged, asked about and recorded as the tool of ours that does the same. The agent runs the tool itself.
  */
 import { createHash, randomUUID } from "node:crypto";
-import { existsSync, lstatSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { BoundedMap } from "../core/bounded-map.ts";
 import type { Call, Caller, CallOptions, Verdict } from "../core/call.ts";
@@ -159,6 +159,7 @@ function startsNothing(folder: string): boolean {
     if (lstatSync(git, { throwIfNoEntry: false })) {
       if (["commondir", "hooks/post-index-change", "modules"].some((name) => existsSync(join(git, name)))) return false;
       try {
+        if (mayListRepositories(git)) return false;
         const lines = readFileSync(join(git, "config"), "utf8").split(/\r?\n/);
         return lines.every((line) => PLAIN_GIT.some((plain) => plain.test(line)));
       } catch {
@@ -167,6 +168,17 @@ function startsNothing(folder: string): boolean {
     }
     if (at === dirname(at)) return true;
   }
+}
+
+/** As an entry of the index has it for a repository inside this one, whose own configuration `git status` would follow. */
+const MODE_OF_REPOSITORY = Buffer.from([0, 0, 0xe0, 0]);
+const MAX_INDEX_BYTES = 32 * 1024 * 1024;
+
+function mayListRepositories(git: string): boolean {
+  if (readdirSync(git).some((name) => name.startsWith("sharedindex."))) return true;
+  const index = join(git, "index");
+  const size = statSync(index, { throwIfNoEntry: false })?.size ?? 0;
+  return size > MAX_INDEX_BYTES || (size > 0 && readFileSync(index).includes(MODE_OF_REPOSITORY));
 }
 
 const scans = new WeakMap<Workspace, WorkspaceScan>();
@@ -394,6 +406,8 @@ export class AgentCalls {
     const fingerprint = digest([caller.agent, caller.session, call.name, call.input, call.cwd ?? ""]);
     const next = (round: number): void => void this.#rounds.set(fingerprint, round + 1);
     for (let tries = 0; tries < MAX_TRIES; tries++) {
+      // A cancelled call would only be made again.
+      if (signal?.aborted) return "The agent does not wait for the answer any more.";
       const round = this.#rounds.get(fingerprint) ?? 0;
       const key = round === 0 ? fingerprint : `${fingerprint}:${round}`;
       const callId = this.#asked.get(key) ?? `hook_${randomUUID()}`;

@@ -483,7 +483,7 @@ export interface ToolConfig<P extends SchemaSource, O extends SchemaSource, R, C
   /** The rule that "always allow" would save. */
   rule?(input: InferOutput<P>): string | undefined;
   /** What an approver sees before deciding. */
-  preview?(input: InferOutput<P>, context: ToolContext<HostOf<C>>): Promise<Preview>;
+  preview?(input: InferOutput<P>, context: ToolContext<HostOf<C>>): Preview | Promise<Preview>;
   /** The tool's code. Returns plain data, a string or a ToolOutput; or yields updates and then returns. */
   execute?(input: InferOutput<P>, context: ToolContext<HostOf<C>>): R;
   /** What the model gets, made from the validated output. Default: the output. `details` has the whole output in any case. */

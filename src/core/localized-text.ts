@@ -186,7 +186,7 @@ const OWN_TEXTS = {
   "verdict.toolAllows": '"{tool}" does not need approval for this.',
   "verdict.noEffects": "It ran in a copy of the workspace: it changed nothing, and nothing was refused.",
   "verdict.question": "The agent asks you a question.",
-  "verdict.toolAsks": '"{tool}" needs approval by default.',
+  "verdict.toolAsks": '"{tool}" asks about this call, and no rule allows it.',
   "verdict.undeclared":
     '"{tool}" does not say what it does. If it only reads, declare kind: "readonly"; if it needs no approval, needsApproval: false.',
   "verdict.undeclaredAgain": '"{tool}" does not say what it does.',

@@ -216,7 +216,7 @@ export interface Tool<Input = unknown, Details = unknown, Raw = Input, Host = un
   /** The reusable rule that "always allow" would save; "" = never reusable. */
   rule?(input: Input): string | undefined;
   /** What an approver sees before deciding. */
-  preview?(input: Input, context: ToolContext<Host>): Promise<Preview>;
+  preview?(input: Input, context: ToolContext<Host>): Preview | Promise<Preview>;
 
   /** What a model gets of the validated output; see `ToolConfig`. The gate calls it. */
   toModelOutput?(shown: { toolCallId: string; input: Input; output: Details }): MaybePromise<ModelOutput>;

@@ -66,6 +66,15 @@ describe.each(AGENT_NAMES)("%s", (agent) => {
     expect(JSON.stringify(entries.at(-1))).toContain("done by the agent");
   });
 
+  test("a call that the agent does not wait for any more is denied, and made once", async () => {
+    const stop = new AbortController();
+    const event = JSON.stringify(rig.before("ls", folder, session("gone")));
+    const answering = calls.answer(agent, event, { limitMs: 60_000, signal: stop.signal });
+    stop.abort();
+    expect(await answering).toSatisfy(rig.denies);
+    expect((await recorded(`${agent}:${session("gone")}`)).length).toBeLessThanOrEqual(1);
+  });
+
   test("asks, and a yes passes this call once", async () => {
     const event = rig.before("mkdir made", folder, session("ask"));
     const asked = await send(agent, event);

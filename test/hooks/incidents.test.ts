@@ -101,4 +101,13 @@ test("only a few plain commands pass without a question, and git only where it s
   expect(await decide("git status", { cwd: repository })).toSatisfy(denies);
   execFileSync("git", ["init", "-q", "--bare", join(folder, "bare")]);
   expect(await decide("git status", { cwd: join(folder, "bare") })).toSatisfy(denies);
+  // A repository inside, which no .gitmodules names, has a configuration of its own.
+  const outer = join(folder, "outer");
+  const git = (...parameters: string[]) =>
+    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...parameters], { stdio: "ignore" });
+  for (const place of [outer, join(outer, "vendor")]) execFileSync("git", ["init", "-q", place]);
+  git("-C", join(outer, "vendor"), "commit", "-q", "--allow-empty", "-m", "one");
+  expect(await decide("git status", { cwd: outer })).toSatisfy(passes);
+  git("-C", outer, "add", "vendor");
+  expect(await decide("git status", { cwd: outer })).toSatisfy(denies);
 });

@@ -430,7 +430,11 @@ function rejectMalformed({ rule, decision }: NewRuleRequest): void {
 /** What would happen to a call, and why. */
 export async function explainCall(haft: Haft, request: ExplainRequest, user: string): Promise<Explanation> {
   const { tool, input = {}, mode, session } = request;
-  if (!haft.tools.registry.get(tool)) throw notFound("There is no such tool", "tools");
+  if (!haft.tools.registry.get(tool)) {
+    const next =
+      "`haft tools list` shows the tools of this folder. A tool of a program is known there only: `haft.policy.explain` explains it.";
+    throw new ApiError("not_found", `No tool of this folder is named "${tool}"`, next);
+  }
   const { verdict, layers, steps } = await haft.policy.explain(tool, input, { mode, caller: { user, session } });
   return {
     verdict,

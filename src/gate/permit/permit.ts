@@ -383,7 +383,10 @@ export class Permit implements Stage {
     const late = unshownPreview(call, `its preview took longer than ${maxMs / 1000} s`);
     const tooLate = new Promise<Preview>((resolve) => (timer = clock.after(maxMs, () => resolve(late))));
     try {
-      return await abortable(call, Promise.race([preview(call.input, contextFor(call)), tooLate]));
+      const made = await abortable(call, Promise.race([preview(call.input, contextFor(call)), tooLate]));
+      const missing = [typeof made?.title !== "string" && "title", !Array.isArray(made?.content) && "content"];
+      const named = missing.filter(Boolean).join(" and no ");
+      return named === "" ? made : unshownPreview(call, `its preview has no ${named}`);
     } catch (thrown) {
       if (!(thrown instanceof ToolError)) return unshownPreview(call, `its preview threw: ${errorMessage(thrown)}`);
       if (previous && call.aborted) await stopWaiting(this.#calls, previous.id, call.aborted);

@@ -128,7 +128,7 @@ test("the first question of an undeclared tool says how to declare it, later one
   expect(await reasonOf("wipe")).toMatch(/"wipe" does not say what it does\..*kind: "readonly".*needsApproval: false/);
   expect(await reasonOf("wipe")).toBe('"wipe" does not say what it does.');
   expect(await reasonOf("sweep")).toMatch(/kind: "readonly"/);
-  expect(await reasonOf("mop")).toBe('"mop" needs approval by default.');
+  expect(await reasonOf("mop")).toBe('"mop" asks about this call, and no rule allows it.');
 });
 
 const toConfig = (name: string) => ({ name, description: "Cleans.", parameters: [], run: () => "ran" });

@@ -1,68 +1,10 @@
-import { onTestFinished, expect, test } from "vitest";
-import { OTHER_PERSONAS, OTHER_TOOLS } from "../../../../bench/other-personas.mjs";
-import { PERSONAS, TOOLS, workOf } from "../../../../bench/personas.mjs";
-import { temporaryFolder } from "../../../../test/setup/temporary-folder.ts";
+import { expect, test } from "vitest";
 import { createTool } from "../../../core/create-tool.ts";
 import type { AnyTool } from "../../../core/tool.ts";
-import { createHaft } from "../../../runtime.ts";
-import { openWorkspace } from "../../../workspace.ts";
 import { RuleSet } from "../rules/rule-set.ts";
-import type { CallDigest } from "./call-digest.ts";
-import { digestOf, judgeDigest } from "./call-digest.ts";
 import { rolesOf } from "../provenance/roles.ts";
-import { type AnsweredCall, ATTACKS, suggestPolicy } from "./suggest.ts";
-
-function openTools(more: readonly AnyTool[] = []) {
-  const folder = temporaryFolder("haft-suggest-");
-  const workspace = openWorkspace(folder);
-  const tools = [...TOOLS, ...OTHER_TOOLS].map((tool) =>
-    createTool({ ...tool, parameters: [...tool.parameters], run: () => "done" }),
-  );
-  const haft = createHaft({ tools: [...tools, ...more], workspace });
-  onTestFinished(async () => {
-    await haft.shutdown();
-    await workspace.close();
-  });
-  const toolOf = (name: string) => haft.tools.registry.get(name);
-  const rules = new RuleSet();
-  const digest = (toolName: string, input: object, isTainted = false): CallDigest | undefined => {
-    const call = { tool: toolOf(toolName), input, options: {}, caller: { depth: 0 } };
-    const made = digestOf(call as never, input);
-    return made && { ...made, hasReadUntrusted: isTainted };
-  };
-  const decide = (set: RuleSet, toolName: string, input: object) => {
-    const tool = toolOf(toolName);
-    const of = tool && digest(toolName, input);
-    return tool && of && !of.unjudged ? judgeDigest(set, { tool, digest: of, cwd: folder }).decision : "ask";
-  };
-  return { folder, toolOf, rules, digest, decide };
-}
-
-// The first four were written before the suggester, the others before it was changed for them.
-const personas = { ...PERSONAS, ...OTHER_PERSONAS };
-test.each(Object.keys(personas))(
-  "what is learned from the first half of the work of the %s saves the questions of the second half, and allows nothing else",
-  async (name) => {
-    const { folder, toolOf, rules, digest, decide } = openTools();
-    const work = workOf(name, { calls: 5000, seed: 3, personas });
-    const asked = work.filter(({ tool, input }) => decide(rules, tool, input) === "ask");
-    const half = asked.filter(({ id }) => Number(id.split("-").at(-1)) < 2500);
-    const rest = asked.filter(({ id }) => Number(id.split("-").at(-1)) >= 2500);
-    const calls = half.map(({ id, at, session, user, tool, input, isTainted, answer }): AnsweredCall => ({
-      ...{ callId: id, toolName: tool, at, session, user, answer },
-      digest: digest(tool, input, isTainted),
-    }));
-    const proposals = await suggestPolicy(calls, { rules, cwd: folder, toolOf });
-    const accepted = new RuleSet([{ origin: "accepted", allow: proposals.flatMap((each) => each.rules) }]);
-    const allowed = rest.filter(({ tool, input }) => decide(accepted, tool, input) === "allow");
-    const yes = rest.filter(({ answer }) => answer === "yes");
-    const share = allowed.filter(({ answer }) => answer === "yes").length / yes.length;
-    expect(allowed.filter(({ answer }) => answer === "no")).toEqual([]);
-    for (const [tool, input] of ATTACKS) expect([input, decide(accepted, tool, input)]).not.toEqual([input, "allow"]);
-    expect(share).toBeGreaterThanOrEqual(0.8);
-  },
-  300_000,
-);
+import { openTools } from "./history-tools.fixture.ts";
+import { type AnsweredCall, suggestPolicy } from "./suggest.ts";
 
 test("a habit of one session, of sessions with text of others, or beside a denial is not proposed", async () => {
   const { folder, toolOf, rules, digest } = openTools();

@@ -39,7 +39,7 @@ test("checks examples against the rules", async () => {
     { cwd: workspace.folder, findTool },
   );
   expect(outcomes.map(({ holds }) => holds)).toEqual([true, true, false, true, false, false]);
-  expect(outcomes[2]?.why).toBe('ask: "exec" needs approval by default.');
+  expect(outcomes[2]?.why).toBe('ask: "exec" asks about this call, and no rule allows it.');
   expect(outcomes[4]?.why).toContain('no tool "Bsh"');
 });
 
