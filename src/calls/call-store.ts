@@ -119,6 +119,11 @@ export function isReplaced(before: StoredCall, after: StoredCall): boolean {
   return after.outcome === "changed" || (before.job !== undefined && after.job === undefined);
 }
 
+/** The process that is gone, if the change is `lose`: all others of a running call are made by its owner. */
+export function lostOwner(before: StoredCall, after: StoredCall, me: string): string | undefined {
+  return before.state === "running" && after.state !== "running" && before.owner !== me ? before.owner : undefined;
+}
+
 /** Ended calls, deleted as a whole: deleting the first entries of a Map one by one is slow. */
 class Generation {
   readonly byId = new Map<string, StoredCall>();

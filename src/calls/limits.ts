@@ -208,7 +208,10 @@ export class LimitReachedError extends ToolError {
     const isPassing = then === "wait" && freesAt !== undefined;
     super("", `${explainReached(reached, now).reason} Nothing was run`, undefined, {
       code: isPassing ? "busy" : then === "ask" ? "conflict" : "denied",
-      next: then === "ask" ? "Make the call again: a person is asked." : "Make it again when the limit has room.",
+      next:
+        then === "ask"
+          ? "Make a new call: a person is asked. A retry of the same job asks nobody."
+          : "Make it again when the limit has room.",
       data: { decidedBy: "policy", limit: reached.id, freesAt },
     });
     this.name = "LimitReachedError";

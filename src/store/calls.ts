@@ -7,6 +7,7 @@ import {
   type InsertedCall,
   type InsertOptions,
   isReplaced,
+  lostOwner,
   MAX_KEPT_WHOLES,
   type OpenLimits,
   type QuestionQuery,
@@ -22,6 +23,7 @@ import { type CallData, type Caller, readCallData } from "../core/call.ts";
 import { redactSecrets, secretNames } from "../core/secrets/mask-secrets.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { AuditFact } from "../gate/audit-log.ts";
+import { closeLost } from "./audit/lost-calls.ts";
 import type { SqlRunner, SqlTransaction, SqlValue } from "./database.ts";
 import type { GroupTransaction } from "./group-writer.ts";
 import { failPoint } from "./fail-point.ts";
@@ -461,11 +463,13 @@ export class SqlCalls implements CallStore {
     const isDecided = isDecision(read.call, changed);
     const unnumbered = changed.job?.seq === 0 ? changed.job : undefined;
     const settlement = settlementOf(read.call.charges, changed.charges);
+    const lostBy = lostOwner(read.call, changed, this.processId);
     let usedUp: Grant[] = [];
     const writeAll = async (tx: GroupTransaction): Promise<boolean> => {
       if (unnumbered) changed.job = { ...unnumbered, seq: (await this.jobs.nextNumber(tx)).seq };
       if (!(await this.#write(tx, read, changed))) return false;
       if (settlement) usedUp = await this.grants.settle(tx, settlement);
+      if (lostBy !== undefined) await closeLost(this.#context, tx, { owner: lostBy, row: changed });
       if (isDecided) this.#audit(tx, { kind: "approval_answered", ...factsOf(changed) });
       if (next && isReplaced(read.call, changed)) {
         // Otherwise the job would be gone: its first row is none any more.
@@ -474,7 +478,7 @@ export class SqlCalls implements CallStore {
       }
       return true;
     };
-    const exclusive = settlement !== undefined;
+    const exclusive = settlement !== undefined || lostBy !== undefined;
     const announced = (isWritten: boolean): boolean => {
       if (isWritten) this.grants.announce(usedUp);
       return isWritten;

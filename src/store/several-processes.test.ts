@@ -239,7 +239,53 @@ describe.each(places)("several processes on one store in %s", (_name, newLocatio
     await one.close();
     await two.close();
   });
+
+  test("the worker that takes over the jobs of a dead one writes what became of their calls, and their ends stay", async () => {
+    const place = await newLocation();
+    const source = `
+      const store = await openStore(JSON.parse(process.argv[2]));
+      const never = () => (say("running"), new Promise(() => {}));
+      const common = { kind: "write", needsApproval: false, description: "", parameters: [] };
+      const haft = createHaft({ log: store.audit, calls: store.calls, jobs: store.jobs, tools: [
+        createTool({ ...common, name: "part", run: never }),
+        createTool({ ...common, name: "pay", async: true, run: (_, context) => context.call("part") }),
+        createTool({ ...common, name: "report", async: true, idempotent: true, run: never }),
+      ] });
+      await haft.execute("pay", {}, { id: "pay", caller: { session: "s" } });
+      await haft.execute("report", {}, { id: "report", caller: { session: "s" } });
+      setInterval(() => {}, 1000);`;
+    const dead = children.start(source, [JSON.stringify(place)]);
+    await until(() => dead.lines().length === 2);
+    const { audit, calls, jobs, ...store } = await openStore(place);
+    onTestFinished(() => store.close());
+    dead.process.kill("SIGKILL");
+    await dead.ended;
+    const common = { kind: "write", needsApproval: false, description: "", parameters: [] } as const;
+    const report = createTool({ ...common, name: "report", async: true, idempotent: true, run: () => "done" });
+    const haft = createHaft({ log: audit, calls, jobs, tools: [report] });
+    onTestFinished(() => haft.shutdown());
+    await haft.jobs.work();
+    const states = async (): Promise<string[]> => (await jobs.list()).map(({ state }) => state).toSorted();
+    await until(async () => (await states()).join() === "completed,failed");
+    const unknown = (await audit.calls({ status: ["unknown"] })).entries;
+    expect(unknown.map(({ callId, kind }) => [kind, callId])).toEqual([
+      ["call_lost", expect.stringContaining("pay/")],
+      ["call_lost", "pay"],
+    ]);
+    const waits = { kind: "call_waiting", status: "pending", data: { pending: { kind: "job" } } };
+    const story = [waits, { kind: "call_begun" }, waits, { kind: "call_begun" }, { kind: "call_ended" }];
+    expect((await audit.call("report"))?.entries).toMatchObject(story);
+    const later = await openStore(place);
+    onTestFinished(() => later.close());
+    expect(later.warnings).toEqual([]);
+    expect((await later.audit.call("report"))?.entries).toMatchObject(story);
+    expect(await later.audit.verify()).toMatchObject({ ok: true });
+  });
 });
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await sleep(20);
+}
 
 function kills(perKillMs: number): number {
   return 30_000 + KILLS * perKillMs;

@@ -230,6 +230,19 @@ test("a job that is tried again is counted once, and is not beyond its own limit
   expect(await haft.execute("work", {}, { background: true })).toMatchObject({ status: "failed" });
 });
 
+test("a job that reaches a limit that asks fails, also when it is retried, and says that a new call asks", async () => {
+  const { haft, call, ran } = world([{ tools: "fetch", calls: 1, then: "ask" }]);
+  const made = await Promise.all([call({}, { background: true }), call({}, { background: true })]);
+  const [one, other] = made.map((result) => (result.status === "pending" ? result.pending.id : ""));
+  expect(await haft.jobs.wait(one!)).toMatchObject({ status: "completed" });
+  const next = expect.stringContaining("Make a new call: a person is asked");
+  expect(await haft.jobs.wait(other!)).toMatchObject({ status: "failed", error: { code: "conflict", next } });
+  await haft.jobs.retry(other!);
+  expect(await haft.jobs.wait(other!)).toMatchObject({ status: "failed", error: { next } });
+  expect(await call({}, { background: true })).toMatchObject({ status: "pending", pending: { kind: "approval" } });
+  expect(ran).toHaveLength(1);
+});
+
 test("a person extends a limit for one more period", async () => {
   const { haft, call, clock } = world([{ tools: "fetch", calls: 1, per: "hour" }]);
   await call();

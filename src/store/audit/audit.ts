@@ -25,12 +25,12 @@ import type {
   CallTree,
   VerifyOptions,
 } from "../../gate/audit-log.ts";
-import { audit, AUDIT_MIGRATIONS, appendAudit, auditHead, column, toDraft, toEntry } from "./audit-chain.ts";
+import { audit, AUDIT_MIGRATIONS, auditHead, column, toEntry } from "./audit-chain.ts";
 import { CallReader } from "./audit-calls.ts";
 import { AuditIndex } from "./audit-index.ts";
 import { AuditReader, toCallRecord } from "./audit-query.ts";
 import { verifyAudit } from "./audit-verify.ts";
-import type { SqlTransaction } from "../database.ts";
+import { findLost } from "./lost-calls.ts";
 import type { AuditWrite, GroupTransaction, GroupWriter, RunningCall } from "../group-writer.ts";
 import type { StoreContext, StoreModule } from "../table.ts";
 
@@ -506,40 +506,4 @@ function verdictData({ verdict }: Call, redact: Redact): Record<string, unknown>
   if (!verdict) return {};
   const { decision: _decision, ...why } = verdict;
   return { verdict: redact(why, { maxTextLength: 500 }) };
-}
-
-/** Writes `call_lost` for every running call of a process that is gone. Calls of live processes are not changed. */
-async function findLost({ database, owners, clock }: StoreContext): Promise<AuditEntry[]> {
-  const holders = await database.all<{ owner: string }>("SELECT DISTINCT owner FROM audit_running");
-  const lost: AuditEntry[] = [];
-  for (const { owner } of holders) {
-    if (await owners.isAlive(owner)) continue;
-    const rows = await database.transaction(async (tx) => {
-      await tx.lock("audit");
-      // The process that deletes the rows reports them; another that starts at the same time finds none.
-      const open = await tx.all<{ seq: number }>("DELETE FROM audit_running WHERE owner = ? RETURNING seq", [owner]);
-      const begun = await readBegun(tx, open);
-      const drafts = begun.map((entry) => toDraft(lostOf(entry), clock.now(), owners.id));
-      return appendAudit(
-        tx,
-        drafts.map((draft) => ({ draft: () => draft })),
-      );
-    });
-    lost.push(...rows.map(toEntry));
-  }
-  return lost;
-}
-
-async function readBegun(tx: SqlTransaction, open: readonly { seq: number }[]): Promise<AuditEntry[]> {
-  const entries: AuditEntry[] = [];
-  for (const { seq } of [...open].sort((a, b) => a.seq - b.seq)) {
-    const [row] = await audit.select(tx, audit.keys, "WHERE seq = ?", [seq]);
-    if (row) entries.push(toEntry(row));
-  }
-  return entries;
-}
-
-function lostOf({ callId, parentId, toolName, caller, seq, at, owner }: AuditEntry) {
-  const data = { begunSeq: seq, begunAt: at, begunBy: owner };
-  return { kind: "call_lost", status: "unknown", callId, parentId, toolName, caller, data } as const;
 }
