@@ -62,6 +62,8 @@ export interface Invocation<Specs extends OptionSpecs = OptionSpecs, Uses extend
   /** The words after `--`. */
   readonly rest: readonly string[];
   readonly options: OptionValues<Specs>;
+  /** The whole command line as it was given. */
+  readonly argv: readonly string[];
   /** The workspace, as an absolute path. */
   readonly folder: string;
   /** Whether `--folder` gave it. */

@@ -1,7 +1,9 @@
 import { StringDecoder } from "node:string_decoder";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import { showInline } from "../gate/permit/approval-parts.ts";
+import { quoteWord } from "../io/shell/rebuilt-word.ts";
 import { widthOf } from "./layout.ts";
+import { safeLine } from "./output.ts";
 import { DEFAULT_COLUMNS, type KeyInput, type Terminal, type TerminalOutput } from "./terminal.ts";
 
 /** Typed at once: a key, a pasted text, or the rest of an escape sequence. */
@@ -153,6 +155,13 @@ function endOf(text: string, columns: number): string {
   while (start > 0 && width + widthOf(characters[start - 1] ?? "") <= columns)
     width += widthOf(characters[--start] ?? "");
   return `…${characters.slice(start).join("")}`;
+}
+
+/** The same command line, for a shell, with the answer to its question. */
+export function withYes(argv: readonly string[]): string {
+  const end = argv.indexOf("--");
+  const words = argv.toSpliced(end < 0 ? argv.length : end, 0, "--yes");
+  return `haft ${words.map((word) => safeLine(quoteWord(word))).join(" ")}`;
 }
 
 /** Only a typed yes confirms; Enter alone is no. */

@@ -49,7 +49,7 @@ export async function runCli(
       return EXIT.done;
     }
     await orUsage(entry, command, () => checkOperands(parsed.operands, command));
-    return await runCommand(command, parsed, { terminal, output, embedded });
+    return await runCommand(command, parsed, { argv, terminal, output, embedded });
   } catch (thrown) {
     return report(explainFailure(thrown), early, terminal);
   }
@@ -70,7 +70,7 @@ async function orUsage<T>(entry: CommandEntry, command: Command, read: () => T):
 async function runCommand(
   command: Command,
   { options, operands, rest }: ParsedArguments,
-  { terminal, output, embedded }: { terminal: Terminal; output: Output; embedded: EmbedOptions },
+  { argv, terminal, output, embedded }: Pick<Invocation, "argv" | "terminal" | "output" | "embedded">,
 ): Promise<number> {
   const globals = options as Globals;
   const { folder: named, url: server } = globals;
@@ -87,6 +87,7 @@ async function runCommand(
     operands,
     rest,
     options: options as Invocation["options"],
+    argv,
     folder,
     isFolderNamed: named !== undefined,
     url,
@@ -154,7 +155,7 @@ async function runWithoutCommand(
   const asksForData = terminal.stdout.isTTY || output.format !== "text";
   if (!globals.help && asksForData) {
     const { overview } = await import("./commands/overview.ts");
-    return runCommand(overview, parsed, { terminal, output, embedded });
+    return runCommand(overview, parsed, { argv: words, terminal, output, embedded });
   }
   const { readVersion } = await import("../io/files/own-folders.ts");
   const { showHelp } = await import("./help.ts");

@@ -119,7 +119,7 @@ const install = defineCommand({
     "Keeps what is in the file. Then it starts the command line from the file with a call that Haft always denies, and fails if",
     "that call is not denied. Files of administrators are printed, and never written.",
   ],
-  async run({ operands: [name = ""], options, folder, terminal, output, interrupted }) {
+  async run({ argv, operands: [name = ""], options, folder, terminal, output, interrupted }) {
     const agent = agentOf(name);
     const [setup, { agreeTo }] = await Promise.all([import("../hook-setup.ts"), import("./mcp-lock.ts")]);
     const { env } = terminal;
@@ -129,8 +129,7 @@ const install = defineCommand({
     if (managed !== undefined)
       output.info(`For all users of a machine, an administrator writes the same to ${managed}.`);
     if (change.before !== change.after) {
-      const next = `haft hook install ${agent} --${place.scope} --yes`;
-      const answered = await agreeTo([change], { terminal, output, interrupted, yes: options.yes, next });
+      const answered = await agreeTo([change], { argv, terminal, output, interrupted, yes: options.yes });
       if (answered !== undefined) return answered;
       setup.writeChange(change);
     }
@@ -159,7 +158,7 @@ const remove = defineCommand({
   examples: [["haft hook remove claude", "take Haft's entries out of the file, and leave everything else"]],
   operands: [{ name: "AGENT", oneOf: AGENT_NAMES }],
   options: WRITES,
-  async run({ operands: [name = ""], options, folder, terminal, output, interrupted }) {
+  async run({ argv, operands: [name = ""], options, folder, terminal, output, interrupted }) {
     const agent = agentOf(name);
     const [setup, { agreeTo }] = await Promise.all([import("../hook-setup.ts"), import("./mcp-lock.ts")]);
     const { env } = terminal;
@@ -167,8 +166,7 @@ const remove = defineCommand({
     const file = setup.hookFileOf({ agent, scope, folder, env });
     const change = setup.planRemove({ agent, file });
     if (change) {
-      const next = `haft hook remove ${agent} --${scope} --yes`;
-      const answered = await agreeTo([change], { terminal, output, interrupted, yes: options.yes, next });
+      const answered = await agreeTo([change], { argv, terminal, output, interrupted, yes: options.yes });
       if (answered !== undefined) return answered;
       setup.writeChange(change);
     }

@@ -9,7 +9,7 @@ import { CommandError, EXIT } from "../exit-codes.ts";
 import { showColumns } from "../layout.ts";
 import { waitForServers } from "../mcp-servers.ts";
 import { type Output, safeLine, sarifLog } from "../output.ts";
-import { confirm } from "../prompts.ts";
+import { confirm, withYes } from "../prompts.ts";
 import { showDiff } from "../show-diff.ts";
 import { haftCommand, isInteractive } from "../terminal.ts";
 
@@ -170,8 +170,9 @@ interface AgentImportCommand {
 /** Takes the servers of an agent behind Haft, after a person has seen what is written. */
 export async function importAgent(
   { agent, options, names }: AgentImportCommand,
-  { folder, terminal, output, interrupted }: Pick<Invocation, "folder" | "terminal" | "output" | "interrupted">,
+  { folder, ...asking }: Pick<Invocation, "argv" | "folder" | "terminal" | "output" | "interrupted">,
 ): Promise<number> {
+  const { terminal, output } = asking;
   const { planAgentImport, writeAgentImport } = await import("../../config/agent-servers.ts");
   const { user, project, yes, replace: replaces } = options;
   const scopes = (["user", "project"] as const).filter((scope) =>
@@ -187,8 +188,7 @@ export async function importAgent(
     output.info(`${agent} has no MCP servers that are not behind Haft already.`);
     return EXIT.done;
   }
-  const next = `haft mcp import ${agent} --yes`;
-  const answered = await agreeTo(plan.changes, { terminal, output, interrupted, yes, next });
+  const answered = await agreeTo(plan.changes, { ...asking, yes });
   if (answered !== undefined) return answered;
   await writeAgentImport(plan, { env: terminal.env }, Date.now());
   const files = plan.changes.map(({ file }) => file);
@@ -208,15 +208,14 @@ export const restore = defineCommand({
     "Undoes `haft mcp import AGENT`: the agent's files are as before, or have the old servers beside what was added since.",
     "The servers leave Haft's configuration.",
   ],
-  async run({ operands: [agent = ""], terminal, output, interrupted, options: { yes } }) {
+  async run({ argv, operands: [agent = ""], terminal, output, interrupted, options: { yes } }) {
     const { AGENTS, planRestore, writeRestore } = await import("../../config/agent-servers.ts");
     const name = AGENTS.find((each) => each === agent);
     if (!name) throw new UsageError(`"${agent}" is not an agent.`, `Agents: ${AGENTS.join(", ")}.`);
     const plan = await planRestore(name, { env: terminal.env });
     if (plan.records.length === 0)
       throw new UsageError(`No servers of ${name} were imported.`, `haft mcp import ${name}`);
-    const next = `haft mcp restore ${name} --yes`;
-    const answered = await agreeTo(plan.changes, { terminal, output, interrupted, yes, next });
+    const answered = await agreeTo(plan.changes, { argv, terminal, output, interrupted, yes });
     if (answered !== undefined) return answered;
     await writeRestore(plan);
     const files = plan.changes.map(({ file }) => file);
@@ -226,12 +225,12 @@ export const restore = defineCommand({
   },
 });
 
-type Agreement = Pick<Invocation, "terminal" | "output" | "interrupted"> & { yes: boolean; next: string };
+type Agreement = Pick<Invocation, "argv" | "terminal" | "output" | "interrupted"> & { yes: boolean };
 
 /** Shows the difference of each file. Undefined if a person agrees to it; otherwise the exit code. */
 export async function agreeTo(
   changes: readonly FileChange[],
-  { terminal, output, interrupted, yes, next }: Agreement,
+  { argv, terminal, output, interrupted, yes }: Agreement,
 ): Promise<number | undefined> {
   const [{ unifiedDiff }, { hideSecrets }] = await Promise.all([
     import("../../io/files/unified-diff.ts"),
@@ -243,7 +242,7 @@ export async function agreeTo(
   }
   if (yes) return undefined;
   if (!isInteractive(terminal)) {
-    output.notice(`Nothing was written yet. Read it, then run \`${next}\`.`);
+    output.notice(`Nothing was written yet. Read it, then run \`${withYes(argv)}\`.`);
     return EXIT.pending;
   }
   return (await confirm("Write this?", { terminal, signal: interrupted })) ? undefined : EXIT.pending;

@@ -12,7 +12,7 @@ import { fieldsOf, fieldValue, showQuestion, showQuestionList } from "../mcp-que
 import { selectServers, waitForServers } from "../mcp-servers.ts";
 import { showColumns } from "../layout.ts";
 import { type Output, safe, safeLine, type Style } from "../output.ts";
-import { confirm } from "../prompts.ts";
+import { confirm, withYes } from "../prompts.ts";
 import { showImported } from "../show-imported.ts";
 import { hasDesktop, haftCommand, isInteractive, openInBrowser, userName } from "../terminal.ts";
 
@@ -220,7 +220,7 @@ const importServers = defineCommand({
     "With the name of an agent (claude, codex, gemini, cursor, copilot, opencode), its servers go to Haft's own configuration,",
     "and its files start Haft instead; the difference is shown first. `haft mcp restore AGENT` gives them back.",
   ],
-  async run({ operands: [file = ""], folder, terminal, output, interrupted, options }) {
+  async run({ argv, operands: [file = ""], folder, terminal, output, interrupted, options }) {
     const { replace, rename } = options;
     const [{ resolve }, { existsSync }, { userPaths }, json, { AGENTS }] = await Promise.all([
       import("node:path"),
@@ -233,7 +233,7 @@ const importServers = defineCommand({
     const agent = existsSync(source.file) ? undefined : AGENTS.find((name) => name === file);
     if (agent) {
       const given = { agent, options, names: new Map(Object.entries(readPairs(rename) ?? {})) };
-      return importAgent(given, { folder, terminal, output, interrupted });
+      return importAgent(given, { argv, folder, terminal, output, interrupted });
     }
     const { home } = userPaths({ env: terminal.env });
     const read = await json.readMcpImport(source, { env: terminal.env, folder, home });
@@ -530,7 +530,7 @@ const approve = defineCommand({
     "`haft trust` approves what the files of the folder start. Calls of its tools still need approval.",
   ],
   uses: ["mcp"],
-  async run({ connect, folder, url, terminal, output, interrupted, operands: [name = ""], options: { yes } }) {
+  async run({ argv, connect, folder, url, terminal, output, interrupted, operands: [name = ""], options: { yes } }) {
     const client = await connect();
     const isNamed = (server: McpServerInfo): boolean => server.name === name;
     const servers = await waitForServers(client, interrupted, { choose: (all) => all.filter(isNamed) });
@@ -545,7 +545,7 @@ const approve = defineCommand({
       output.info(line);
     for (const line of launch) output.info(`  ${line}`);
     if (!yes && !isInteractive(terminal)) {
-      output.notice(`Not approved yet. Read it, then run \`haft mcp approve ${safeLine(name)} --yes\`.`);
+      output.notice(`Not approved yet. Read it, then run \`${withYes(argv)}\`.`);
       return EXIT.pending;
     }
     if (!yes && !(await confirm("Start this server, now and later?", { terminal, signal: interrupted })))

@@ -7,7 +7,7 @@ import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { showColumns } from "../layout.ts";
 import { type Output, safeLine, type Style } from "../output.ts";
-import { confirm } from "../prompts.ts";
+import { confirm, withYes } from "../prompts.ts";
 import { isInteractive } from "../terminal.ts";
 import { readPolicyFile } from "./policy.ts";
 
@@ -124,7 +124,7 @@ const promote = defineCommand({
   options: { ...CHANGE_OPTIONS, yes: { type: "flag", about: "Do not ask" } },
   notes: ["One change, in the place of saved rules. `haft policy rollback` takes it back."],
   uses: ["policy"],
-  async run({ connect, terminal, output, interrupted, operands: [given], options: { yes, ...options } }) {
+  async run({ argv, connect, terminal, output, interrupted, operands: [given], options: { yes, ...options } }) {
     const wanted = await readChange(given, options, terminal.cwd);
     const client = await connect({ connectsMcp: true });
     const running = wanted ? undefined : await client.policy.shadow();
@@ -146,7 +146,7 @@ const promote = defineCommand({
     }
     for (const line of [...report, "", ...showPlan(preview, output)]) output.info(line);
     if (!yes && !isInteractive(terminal)) {
-      output.notice("Nothing was changed yet. Read the report, then run it with --yes.");
+      output.notice(`Nothing was changed yet. Read the report, then run \`${withYes(argv)}\`.`);
       return EXIT.pending;
     }
     if (!yes && !(await confirm("Make this policy active?", { terminal, signal: interrupted }))) return EXIT.pending;

@@ -8,7 +8,7 @@ import { UsageError } from "../arguments.ts";
 import { defineCommand, type Invocation } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { type Output, safeLine } from "../output.ts";
-import { confirm } from "../prompts.ts";
+import { confirm, withYes } from "../prompts.ts";
 import { isInteractive } from "../terminal.ts";
 
 export const record = defineCommand({
@@ -59,7 +59,7 @@ const exportSession = defineCommand({
     "Results can be private: read it before you share it. `haft replay FILE` tests a policy or tools with it.",
   ],
   uses: ["audit"],
-  async run({ connect, operands: [session = ""], options, terminal, output, interrupted }) {
+  async run({ argv, connect, operands: [session = ""], options, terminal, output, interrupted }) {
     const { yes, overwrite } = options;
     const file = options.output ?? `${session.replaceAll(/[^\w.-]+/g, "_").slice(0, 100)}.fixture.json`;
     const { fixtureOf } = await import("../../gate/permit/history/fixture.ts");
@@ -79,7 +79,7 @@ const exportSession = defineCommand({
       output.lines(text.split("\n").map(safeLine));
       const count = countOf(fixture.calls.length, "call");
       if (!isInteractive(terminal)) {
-        output.notice(`Nothing was written. Read the ${count}, then give --yes.`);
+        output.notice(`Nothing was written. Read the ${count}, then run \`${withYes(argv)}\`.`);
         return EXIT.pending;
       }
       const question = `Results can be private. Write ${count} to ${safeLine(file)}?`;

@@ -2,7 +2,7 @@ import type { TrustStatus } from "../../config/trust.ts";
 import { defineCommand, type Invocation } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { type Output, safeLine } from "../output.ts";
-import { confirm } from "../prompts.ts";
+import { confirm, withYes } from "../prompts.ts";
 import { isInteractive } from "../terminal.ts";
 
 export const trust = defineCommand({
@@ -17,7 +17,7 @@ export const trust = defineCommand({
     forget: { type: "flag", about: "Revoke the trust" },
   },
   notes: ["Until you trust it, hooks, servers and plugins of the folder do not run, and its rules allow nothing."],
-  async run({ folder, terminal, output, interrupted, options: { list, yes, forget } }) {
+  async run({ argv, folder, terminal, output, interrupted, options: { list, yes, forget } }) {
     const config = await import("../../config/trust.ts");
     const user = { env: terminal.env };
     if (forget) {
@@ -35,7 +35,7 @@ export const trust = defineCommand({
     }
     if (list) return EXIT.pending;
     if (!yes && !isInteractive(terminal)) {
-      output.notice("Not trusted yet. Read the list, then run `haft trust --yes`.");
+      output.notice(`Not trusted yet. Read the list, then run \`${withYes(argv)}\`.`);
       return EXIT.pending;
     }
     if (!yes && !(await confirm(coverage(open.length), { terminal, signal: interrupted }))) return EXIT.pending;
