@@ -196,7 +196,7 @@ export function missingConfirmation(
   if (rulesOf(rule).every((each) => question.suggestedRules.includes(each))) return undefined;
   return {
     why: `The rule for "${id}" allows more than what was shown, and the risk is ${level}`,
-    next: `Approve it with confirmBroader, or leave out the rule to allow only: ${question.suggestedRules.join(", ")}.`,
+    next: `Approve it with confirmBroader (--confirm-broader), or leave out the rule to allow only: ${question.suggestedRules.join(", ")}.`,
   };
 }
 
@@ -250,7 +250,7 @@ function readGrant(
   }
   const isOffered = grants.some((grant) => grant.scope === scope && given && sameRules(grant.rules, rulesOf(given)));
   if (suggestedRules.length === 0 && !isOffered) {
-    throw badAnswer(`"${id}" can only be approved once: no rule matches calls like it`, 'Answer with "once".');
+    throw badAnswer(`"${id}" can only be approved once: no rule matches it`, 'Answer with "once", without --always.');
   }
   const rules = given === undefined ? suggestedRules : rulesOf(given);
   if (rules.length === 0 || rules.some((rule) => typeof rule !== "string" || rule.trim() === "")) {

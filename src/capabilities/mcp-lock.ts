@@ -4,6 +4,7 @@ import { parseConfigText, readConfigText } from "../config/config-text.ts";
 import { findMcpEntries } from "../config/mcp-entries.ts";
 import { ConfigError, type ConfigPath, type SourcePosition } from "../config/problems.ts";
 import { readSources } from "../config/sources.ts";
+import { trustStatus } from "../config/trust.ts";
 import { type UserOptions, userPaths } from "../config/user-paths.ts";
 import { McpLock, type McpLockNow } from "../contracts/mcp.ts";
 import { hideSecrets } from "../core/secrets/mask-secrets.ts";
@@ -70,10 +71,13 @@ export async function lockNow({
 }): Promise<McpLockNow> {
   const servers: LockedServer[] = [];
   const missing: McpLockNow["missing"] = [];
+  const items = (await trustStatus(folder, user).catch(() => undefined))?.items ?? [];
   for (const [name, launch] of await folderLaunches(folder, user)) {
     const status = hub.status().find((each) => each.name === name);
+    const isChanged = !status && items.some((item) => item.name === name && item.isChanged);
+    const error = isChanged ? "it changed since you trusted it" : status?.error;
     if (status?.state === "ready") servers.push({ name, launch, tools: lockedTools(hub.definitions(name)) });
-    else missing.push({ name, state: status?.state ?? "not_trusted", error: status?.error });
+    else missing.push({ name, state: status?.state ?? "not_trusted", error });
   }
   return { lock: { version: 1, servers }, missing };
 }

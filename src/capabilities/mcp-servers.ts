@@ -116,7 +116,8 @@ export class ServerEntries {
     if (entries.length === 0 && !isRunning) throw unknownServer(name);
     if (other) {
       const where = `${other.file}${other.line === undefined ? "" : `:${other.line}`}`;
-      throw new ApiError("conflict", `"${name}" is not in .mcp.json`, `Remove it from ${where}.`);
+      const message = entries.length > 1 ? `"${name}" is also in ${where}` : `"${name}" is not in .mcp.json`;
+      throw new ApiError("conflict", message, `Remove it from ${where}.`);
     }
     await removeMcpServer(folder, name);
     this.#options.onRemove(name);

@@ -249,9 +249,11 @@ export function showResult(
 
 /** The same after an approval. A call whose approval was not used has another exit code. */
 export function showApprovedResult(result: ToolResult, { id, call }: ApprovalInfo, output: Output): number {
-  const exitCode = showResult(result, output);
   const isAskedAgain = result.status === "pending" && isForPerson(result.pending) && result.pending.id !== id;
   const { outcome } = call;
+  if (isAskedAgain && outcome === "changed" && output.format === "text")
+    output.notice("Your answer was not used: what the preview shows has changed. The new question:");
+  const exitCode = showResult(result, output);
   const isUnused = outcome === "changed" || outcome === "expired" || outcome === "cancelled";
   return isAskedAgain || (isUnused && result.status === "failed") ? EXIT.notCounted : exitCode;
 }

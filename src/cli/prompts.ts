@@ -159,8 +159,7 @@ function endOf(text: string, columns: number): string {
 
 /** The same command line, for a shell, with the answer to its question. */
 export function withYes(argv: readonly string[]): string {
-  const end = argv.indexOf("--");
-  const words = argv.toSpliced(end < 0 ? argv.length : end, 0, "--yes");
+  const words = argv.toSpliced(argv.includes("--") ? argv.indexOf("--") : argv.length, 0, "--yes");
   return `haft ${words.map((word) => safeLine(quoteWord(word))).join(" ")}`;
 }
 

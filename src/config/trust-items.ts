@@ -27,19 +27,28 @@ export interface TrustItem {
   digest: string;
   /** It was trusted before it changed. */
   isChanged?: boolean;
+  /** Which settings and files of an MCP server are new or changed, if that is known. */
+  changes?: string[];
 }
 
 export interface LocatedItem extends TrustItem {
   at: ConfigPath;
+  /** Of an MCP server: its settings and files, and what is stored to say later which of them changed. It gives no trust. */
+  parts: readonly (readonly [shown: string, stored: string])[];
 }
 
-export function withoutPath({ at: _at, ...item }: LocatedItem): TrustItem {
+export function withoutPath({ at: _at, parts: _parts, ...item }: LocatedItem): TrustItem {
   return item;
 }
 
 /** Stored with the digest of a trusted part. It stays the same if files of the part change. */
 export function nameDigest({ kind, name, what }: TrustItem): string {
   return `name:${digestOf(canonicalJson([kind, name ?? what]))}`;
+}
+
+/** Before what is stored of the parts of this item, also of earlier ones. */
+export function partsPrefix(item: TrustItem): string {
+  return `part:${nameDigest(item)}:`;
 }
 
 /** Modes that need no trust: they loosen nothing. */
@@ -63,7 +72,11 @@ export async function listTrustItems(source: RawSource, folder: string): Promise
     const position = source.positionOf(at);
     const digest = digestOf(canonicalJson({ kind, content, files }));
     const name = kind === "mcp_server" && isObject(content) ? String(content["name"]) : undefined;
-    found.push({ kind, name, rule, file, line: position?.line, path: showPath(at), what, digest, at });
+    const item = { kind, name, rule, file, line: position?.line, path: showPath(at), what, digest, at };
+    const fields = isObject(content) && isObject(content["fields"]) ? content["fields"] : undefined;
+    const named = fields ? Object.entries({ ...fields, ...files }) : [];
+    const parts = named.map((part) => [part[0], partsPrefix(item) + digestOf(canonicalJson(part))] as const);
+    found.push({ ...item, parts });
   };
   if (code !== undefined) add("code", [], `run the module ${file}`, "module", await digestModule(file, folder, code));
   if (!isObject(value)) return found;

@@ -200,6 +200,23 @@ describe("trust", () => {
     expect((await trustStatus(other.folder, { home: folders.home, env: folders.env })).status).toBe("untrusted");
   });
 
+  test("names the settings and the files of an MCP server that changed, until they are trusted", async () => {
+    const folders = open();
+    const changes = async () =>
+      (await trustStatus(folders.folder, folders)).items.find(({ name }) => name === "local")?.changes;
+    expect(await changes()).toBeUndefined();
+    await trust(folders.folder, folders);
+    expect(await changes()).toBeUndefined();
+    folders.write({ "server.js": "2" });
+    expect(await changes()).toEqual(["server.js"]);
+    folders.write({ "haft.config.yml": CONFIG.replace("[./server.js]", "[./server.js], write: ['.']") });
+    // An agreement to other parts keeps what is known.
+    await trust(folders.folder, { ...folders, digests: [] });
+    expect(await changes()).toEqual(["write", "server.js"]);
+    await trust(folders.folder, folders);
+    expect(await changes()).toBeUndefined();
+  });
+
   test("has no effect if its file is damaged or others can write it", async () => {
     const folders = open();
     await trust(folders.folder, folders);

@@ -9,7 +9,8 @@ import { noteLook } from "./config-watch.ts";
 import { ConfigError } from "./problems.ts";
 import { readSources } from "./sources.ts";
 import { type UserOptions, userPaths, type UserPaths } from "./user-paths.ts";
-import { listTrustItems, nameDigest, type TrustItem, withoutPath } from "./trust-items.ts";
+import type { LocatedItem, TrustItem } from "./trust-items.ts";
+import { listTrustItems, nameDigest, partsPrefix, withoutPath } from "./trust-items.ts";
 
 /** A digest of every folder that a person has trusted, also if it had nothing to trust. */
 const FOLDER = "folder";
@@ -32,6 +33,11 @@ export interface TrustStatus {
 
 /** Lists what in a folder's configuration would execute or loosen something, and whether a person has trusted it. */
 export async function trustStatus(folder: string, options: UserOptions = {}): Promise<TrustStatus> {
+  const { located: _located, ...status } = await readStatus(folder, options);
+  return status;
+}
+
+async function readStatus(folder: string, options: UserOptions): Promise<TrustStatus & { located: LocatedItem[] }> {
   const user = userPaths(options);
   const real = await realpath(folder);
   const stored = [...(await openTrustStore(user).read(real))];
@@ -43,15 +49,27 @@ export async function trustStatus(folder: string, options: UserOptions = {}): Pr
   const found = await Promise.all(
     sources.filter(({ origin }) => origin !== "user").map((source) => listTrustItems(source, real)),
   );
-  const items = found.flat().map((item) => ({
+  const located = found.flat();
+  const items = located.map((item) => ({
     ...withoutPath(item),
     isTrusted: trusted.has(item.digest),
     isChanged: !trusted.has(item.digest) && trusted.has(nameDigest(item)),
+    changes: changesOf(item, trusted),
     isDeclined: stored.includes(DECLINED + item.digest),
   }));
   const open = items.filter(({ isTrusted }) => !isTrusted);
   const status = open.length === 0 ? "trusted" : trusted.size > 0 ? "changed" : "untrusted";
-  return { folder: real, status, isExplicit: open.length === 0 && trusted.has(FOLDER), trustedAt, items };
+  return { folder: real, status, isExplicit: open.length === 0 && trusted.has(FOLDER), trustedAt, items, located };
+}
+
+/** Undefined if no parts are stored: by earlier versions none were. */
+function changesOf(item: LocatedItem, trusted: ReadonlySet<string>): string[] | undefined {
+  if (trusted.has(item.digest) || partsIn(trusted, item).length === 0) return undefined;
+  return item.parts.filter(([, stored]) => !trusted.has(stored)).map(([shown]) => shown);
+}
+
+function partsIn(trusted: ReadonlySet<string>, item: TrustItem): string[] {
+  return [...trusted].filter((digest) => digest.startsWith(partsPrefix(item)));
 }
 
 /**
@@ -62,16 +80,17 @@ export async function trust(
   folder: string,
   { digests, ...options }: UserOptions & { digests?: readonly string[] } = {},
 ): Promise<TrustStatus> {
-  const { items } = await trustStatus(folder, options);
+  const { located } = await readStatus(folder, options);
   const isAgreed = (item: TrustItem): boolean => digests?.includes(item.digest) ?? true;
   // Parts that no longer exist lose their trust: they need it again if they come back.
   await openTrustStore(userPaths(options)).update(folder, (known) => [
     FOLDER,
     ...sinceOf(known, { isPart: digests !== undefined && digests.length > 0 }),
-    ...items.flatMap((item) => {
+    ...located.flatMap((item) => {
       const name = nameDigest(item);
-      if (isAgreed(item) || known.has(item.digest)) return [item.digest, name];
-      return known.has(name) ? [name] : [];
+      const parts = item.parts.map(([, stored]) => stored);
+      if (isAgreed(item) || known.has(item.digest)) return [item.digest, name, ...parts];
+      return known.has(name) ? [name, ...partsIn(known, item)] : [];
     }),
   ]);
   return trustStatus(folder, options);

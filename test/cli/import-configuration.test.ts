@@ -261,11 +261,28 @@ describe("haft mcp import", () => {
     const listed = await runHere("mcp", "list");
     expect(listed.stderr).toContain('"docs" is not started: it is not trusted yet.');
     expect(listed.stderr).not.toContain("No MCP servers");
+    const checked = await runHere("mcp", "doctor");
+    expect(checked).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("not trusted yet. Review it: haft trust"),
+    });
     expect(await runHere("trust", "--yes")).toMatchObject({ code: 0 });
     expect(await runHere("mcp", "add", "docs", "--replace", "--", "node", "other.js")).toMatchObject({ code: 0 });
     const approved = await runHere("mcp", "approve", "docs", "--yes");
     expect(approved).toMatchObject({ code: 2, stderr: expect.stringContaining("it changed since you trusted it.") });
     expect(approved.stderr).toContain("haft trust");
+  });
+
+  test("of an agent prints the command to repeat with every option that was given", async () => {
+    haft.openFolder();
+    write({ ".cursor/mcp.json": { mcpServers: { docs: server } } });
+    const words = ["-C", haft.folder, "mcp", "import", "cursor", "--project", "--rename", "docs=do cs"];
+    const asked = await runHere(...words);
+    expect(asked.code).toBe(7);
+    const command = `haft ${words.slice(0, -1).join(" ")} 'docs=do cs' --yes`;
+    expect(asked.stderr).toContain(`Nothing was written yet. Read it, then run \`${command}\`.`);
+    write({ ".mcp.json": { mcpServers: { docs: server } } });
+    expect((await runHere("trust", "--folder", ".")).stderr).toContain("run `haft trust --folder . --yes`");
   });
 
   test("keeps headers, and reports every setting of the file", async () => {

@@ -17,7 +17,7 @@ interface Written {
   }[];
 }
 
-async function open({ isTrusted = true, lock }: { isTrusted?: boolean; lock?: object } = {}) {
+async function open({ isTrusted = true, lock }: { isTrusted?: boolean | "before"; lock?: object } = {}) {
   const folder = realpathSync(temporaryFolder("haft-lock-"));
   const tools = { command: process.execPath, args: [SCRIPTED, "none"], env: { KEY: "s3cret-value" } };
   writeFileSync(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: { tools } }));
@@ -28,6 +28,8 @@ async function open({ isTrusted = true, lock }: { isTrusted?: boolean; lock?: ob
   const file = join(folder, "haft.lock");
   if (lock) writeFileSync(file, JSON.stringify(lock));
   if (isTrusted) await trust(folder, { home: folder, env });
+  if (isTrusted === "before")
+    writeFileSync(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: { tools: { ...tools, args: ["x"] } } }));
   const { host, haft } = await openHostCli(folder, { env });
   await host.mcp.settled();
   const written = () => JSON.parse(readFileSync(file, "utf8")) as Written;
@@ -101,7 +103,12 @@ test("a server that is gone, edited, new or not trusted fails", async () => {
   expect((await haft("verify")).stdout).toContain("server-added");
 
   const untrusted = await open({ isTrusted: false, lock: { version: 1, servers: [] } });
-  expect((await untrusted.haft("verify")).stdout).toMatch(/server-missing +tools.*nobody has trusted it/);
+  const verified = await untrusted.haft("verify");
+  expect(verified.stdout).toMatch(/server-missing +tools.*nobody has trusted it/);
+  expect(verified.stderr).toContain("Review and trust what they start: haft trust");
+  expect(verified.stderr).not.toContain("haft mcp lock");
+  const changed = await open({ isTrusted: "before", lock: { version: 1, servers: [] } });
+  expect((await changed.haft("verify")).stdout).toContain("tools was not started: it changed since you trusted it.");
   expect(await untrusted.haft("lock")).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("Nothing was written"),

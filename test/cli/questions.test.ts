@@ -1,4 +1,6 @@
 // `haft approvals answer` and `haft sessions show` before a real host, in this process.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { openHostCli } from "./open-host-cli.ts";
@@ -62,6 +64,22 @@ test("haft approvals lists, shows, answers and dismisses questions, and approves
     code: 0,
     stderr: expect.stringContaining("dismissed"),
   });
+});
+
+test("an answer that is not used is said before the new question", async () => {
+  const folder = temporaryFolder("haft-unused-");
+  mkdirSync(join(folder, ".config", "haft"), { recursive: true });
+  const config = { workspace: { requireReadBeforeEdit: false } };
+  writeFileSync(join(folder, ".config", "haft", "config.json"), JSON.stringify(config));
+  const { haft } = await openHostCli(folder);
+  const asked = await haft("tools", "call", "write", "path=a.txt", "content=new");
+  const [id = ""] = /apr_\w+/.exec(asked.stderr) ?? [];
+  writeFileSync(join(folder, "a.txt"), "two\n");
+  const { code, stderr } = await haft("approvals", "approve", id, "--quiet");
+  expect(code, stderr).toBe(8);
+  expect(stderr).toMatch(
+    /^Your answer was not used: .* has changed\. The new question:\nwrite waits for an approval: apr_/,
+  );
 });
 
 test("haft sessions show prints the to-do list", async () => {

@@ -62,6 +62,7 @@ test.each(CASES)(
     const words = ["hook", "install", agent, `--${scope}`];
     const asked = await haft.run(words);
     expect(asked.code).not.toBe(0);
+    expect(asked.stderr).toContain(`then run \`haft ${words.join(" ")} --yes\``);
     expect(asked.stderr).toMatch(/^\s*(?:\|\s)?\+/m);
     expect(existsSync(file) ? readFileSync(file, "utf8") : undefined).toBe(before);
 

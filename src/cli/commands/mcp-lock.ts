@@ -93,7 +93,8 @@ export const verify = defineCommand({
       output.info(`${countOf(now.servers.length, "server")} as in ${LOCK_FILE}.`);
       return EXIT.done;
     }
-    output.info("Read the differences. If they are wanted: haft mcp lock");
+    const hint = "Read the differences. If they are wanted: haft mcp lock";
+    output.info(unasked.length === 0 ? hint : adviceFor(missing.filter(({ state }) => state !== "stopped")));
     return EXIT.failed;
   },
 });
@@ -109,7 +110,7 @@ async function askServers(
 type Missing = McpLockNow["missing"][number];
 
 function whyMissing({ name, state, error }: Missing): string {
-  if (state === "not_trusted") return `${safeLine(name)} was not started: nobody has trusted it.`;
+  if (state === "not_trusted") return `${safeLine(name)} was not started: ${error ?? "nobody has trusted it"}.`;
   const why = error === undefined ? state.replaceAll("_", " ") : safeLine(error).replace(/\.$/, "");
   return `${safeLine(name)} could not be asked for its tools: ${why}.`;
 }
@@ -170,9 +171,14 @@ interface AgentImportCommand {
 /** Takes the servers of an agent behind Haft, after a person has seen what is written. */
 export async function importAgent(
   { agent, options, names }: AgentImportCommand,
-  { folder, ...asking }: Pick<Invocation, "argv" | "folder" | "terminal" | "output" | "interrupted">,
+  {
+    argv,
+    folder,
+    terminal,
+    output,
+    interrupted,
+  }: Pick<Invocation, "argv" | "folder" | "terminal" | "output" | "interrupted">,
 ): Promise<number> {
-  const { terminal, output } = asking;
   const { planAgentImport, writeAgentImport } = await import("../../config/agent-servers.ts");
   const { user, project, yes, replace: replaces } = options;
   const scopes = (["user", "project"] as const).filter((scope) =>
@@ -188,7 +194,7 @@ export async function importAgent(
     output.info(`${agent} has no MCP servers that are not behind Haft already.`);
     return EXIT.done;
   }
-  const answered = await agreeTo(plan.changes, { ...asking, yes });
+  const answered = await agreeTo(plan.changes, { argv, terminal, output, interrupted, yes });
   if (answered !== undefined) return answered;
   await writeAgentImport(plan, { env: terminal.env }, Date.now());
   const files = plan.changes.map(({ file }) => file);

@@ -173,10 +173,14 @@ const list = defineCommand({
   async run({ connect, output, interrupted, ...place }) {
     const servers = await waitForServers(await connect(), interrupted);
     output.list({ items: servers }, (items) => showServers(items, output));
-    const untrusted = await listUntrusted(place);
+    const inFiles = await listInFiles(place);
+    const untrusted = inFiles.filter(({ isTrusted }) => !isTrusted);
     for (const server of untrusted) output.info(describeUntrusted(server));
-    if (servers.length + untrusted.length === 0)
-      output.info("No MCP servers. `haft mcp add NAME -- COMMAND` adds one.");
+    for (const { name = "" } of inFiles.filter((item) => item.isTrusted && !isAmong(servers, item)))
+      output.info(
+        `${safeLine(name)} is trusted and not started yet. Right after \`haft trust\`, look again in a moment.`,
+      );
+    if (servers.length + inFiles.length === 0) output.info("No MCP servers. `haft mcp add NAME -- COMMAND` adds one.");
     if (untrusted.length > 0) output.info("Review and trust what they start: haft trust");
   },
 });
@@ -517,7 +521,11 @@ const doctor = defineCommand({
     const all = await waitForServers(await connect(), interrupted, { choose });
     const servers = name === undefined ? all : [await requireServer(all, { ...place, name })];
     output.list({ items: servers }, (items) => items.flatMap((server) => diagnose(server, output)));
-    return servers.every(({ state }) => state === "ready" || state === "stopped") ? EXIT.done : EXIT.failed;
+    const inFiles = name === undefined ? await listInFiles(place) : [];
+    const waiting = inFiles.filter((item) => !item.isTrusted && !isAmong(servers, item));
+    for (const item of waiting) output.notice(`${describeUntrusted(item)} Review it: haft trust`);
+    const isFine = servers.every(({ state }) => state === "ready" || state === "stopped");
+    return isFine && waiting.length === 0 ? EXIT.done : EXIT.failed;
   },
 });
 
@@ -564,7 +572,7 @@ async function requireServer(
 ): Promise<McpServerInfo> {
   const found = servers.find((server) => server.name === name);
   if (found) return found;
-  const waiting = (await listUntrusted(place)).find((server) => server.name === name);
+  const waiting = (await listInFiles(place)).find((server) => server.name === name && !server.isTrusted);
   if (waiting) throw new UsageError(describeUntrusted(waiting), "Review and trust what it starts: haft trust");
   const names = servers.map((server) => safeLine(server.name));
   const known = names.length === 0 ? "`haft mcp add NAME -- COMMAND` adds one." : `Servers: ${names.join(", ")}.`;
@@ -573,13 +581,17 @@ async function requireServer(
 
 type Place = Pick<Invocation, "folder" | "url" | "terminal">;
 
-/** Those of this folder's files that do not start, because nobody has trusted them as they are now. */
-async function listUntrusted({ folder, url, terminal: { env } }: Place): Promise<TrustItem[]> {
+/** The servers of this folder's files. They do not start before a person trusts them as they are now. */
+async function listInFiles({ folder, url, terminal: { env } }: Place): Promise<(TrustItem & { isTrusted: boolean })[]> {
   if (url !== undefined) return [];
   const { trustStatus } = await import("../../config/trust.ts");
   // A file that cannot be read is reported where it is used.
   const status = await trustStatus(folder, { env }).catch(() => undefined);
-  return status?.items.filter(({ kind, isTrusted }) => kind === "mcp_server" && !isTrusted) ?? [];
+  return status?.items.filter(({ kind }) => kind === "mcp_server") ?? [];
+}
+
+function isAmong(servers: readonly McpServerInfo[], { name }: TrustItem): boolean {
+  return servers.some((server) => server.name === name);
 }
 
 function describeUntrusted({ name = "", isChanged }: TrustItem): string {

@@ -85,8 +85,9 @@ function coverage(count: number): string {
 }
 
 function showItems({ items }: TrustStatus, { paint }: Output): string[] {
-  return items.flatMap(({ isTrusted, isChanged, kind, what, file, line }) => [
+  return items.flatMap(({ isTrusted, isChanged, changes, kind, what, file, line }) => [
     `${isTrusted ? paint("green", "trusted    ") : paint("yellow", isChanged ? "changed    " : "not trusted")}  ${kind}  ${paint("dim", `${safeLine(file)}${line === undefined ? "" : `:${line}`}`)}`,
     `  ${safeLine(what)}`,
+    ...(changes?.length ? [`  changed: ${safeLine(changes.join(", "))}`] : []),
   ]);
 }

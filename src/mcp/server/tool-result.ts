@@ -75,7 +75,7 @@ function pendingText(
       const console = address === undefined ? "" : ` in the console (${address}), or`;
       return (
         `"${name}" has not run: a person must approve it first (${id}), and ${why}. ` +
-        `A person can answer${console} with \`haft approvals show ${id}\`. ` +
+        `A person can answer${console} with \`haft approvals watch\`. ` +
         "Continue with other work; after the approval make exactly the same call again to get its result."
       );
     }
