@@ -238,6 +238,18 @@ describe("after text of others was read, a call asks", () => {
     expect(await call("empty_trash")).toBe(false);
   });
 
+  test.each([
+    ["DE89 3704 0044 0532 0130 00", "DE89370400440532013000", false],
+    ["DE89370400440532013000", "DE89 3704 0044 0532 0130 00", false],
+    ["DE89 3704 0044 0532 0130 00", "DE89370400440532013001", true],
+    ["DE89 3704 0044", "DE89370400440532013000", true],
+  ])("an account number counts in groups and as one word: %s, %s", async (said, iban, asks) => {
+    const { call, says } = open();
+    await says(`Pay 20 to ${said} and tell me.`);
+    await call("search_mail");
+    expect(await call("send_money", { iban, amount: 20 })).toBe(asks);
+  });
+
   test("if it has nothing that the user could have named", async () => {
     const { call, says } = open();
     await says("Summarise my mails.");

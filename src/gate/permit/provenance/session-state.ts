@@ -20,6 +20,7 @@ import {
   plainForm,
   saysCodeIsSent,
   tellingWords,
+  withWholeAccounts,
 } from "./text-forms.ts";
 
 /** What a session learns, in the order in which it learned it. Texts are hashes with the session's key. Plain JSON. */
@@ -158,12 +159,13 @@ export class SessionState {
     const own = text.replace(/^[ \t]*>.*$/gm, "\n");
     // A full stop without a space behind it ends an address, too.
     const spaced = own.replace(/([\p{Ll}\p{N}])\.(?=\p{Lu})/gu, "$1. ");
-    const items = [own, ...(spaced === own ? [] : [spaced])].flatMap((form) => [...this.#hashedItems(form), "\n"]);
+    const forms = new Set([own, spaced, withWholeAccounts(spaced)]);
+    const items = [...forms].flatMap((form) => [...this.#hashedItems(form), "\n"]);
     return {
       type: "user",
       id,
       items: items.slice(0, MAX_SAID),
-      addresses: addressesIn(spaced)
+      addresses: addressesIn(withWholeAccounts(spaced))
         .slice(0, MAX_OF_RESULT)
         .map((one) => this.#hashAddress(one)),
       words: isSystem ? [] : tellingWords(own, false).slice(0, MAX_OF_RESULT).map(this.#hashWord),

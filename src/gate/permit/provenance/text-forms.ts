@@ -20,6 +20,7 @@ export function decodedForms(value: string, { base64 }: { base64: boolean }): st
   const forms = new Set([value]);
   const bare = value.trim().replace(/^["'`<([]+|["'`>)\].,;:!?]+$/g, "");
   forms.add(bare);
+  forms.add(withWholeAccounts(bare));
   if (/%[0-9a-f]{2}/i.test(bare)) {
     try {
       forms.add(decodeURIComponent(bare.replaceAll("+", " ")));
@@ -56,7 +57,14 @@ const LINK =
   /\b(?:https?:\/\/|www\.)[^\s<>"'`)\]}]+|\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,8}\.(?:com|org|net|io|dev|app|co|info|biz|xyz|ru|cn|de|uk|ch|eu|me|ai|sh|to|gg|top|site|online|link|click|fr|jp|us|tv)\b(?:\/[^\s<>"'`)\]}]*)?/gi;
 const MAIL = /[\p{L}\p{N}._%+-]{1,64}(?:'[\p{L}\p{N}._%+-]{1,64}){0,3}@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63})+/gu;
 const IBAN = /\b[A-Z]{2}\d{2}[A-Z0-9]{10,30}\b/g;
+/** As it is printed, in groups of four. */
+const GROUPED_IBAN = /\b[A-Z]{2}\d{2}(?:[ \u00a0-][A-Z0-9]{4}){2,7}(?:[ \u00a0-][A-Z0-9]{1,3})?\b/g;
 const NUMERIC_HOST = /\b\d{1,3}(?:\.\d{1,3}){3}\b(?::\d+)?(?:\/[^\s<>"'`)\]}]*)?/g;
+
+/** With each account number as one word. */
+export function withWholeAccounts(text: string): string {
+  return text.replace(GROUPED_IBAN, (number) => number.replace(/[ \u00a0-]/g, ""));
+}
 
 /** Addresses inside a text: links, mail addresses, account numbers. */
 export function addressesIn(text: string): string[] {
