@@ -292,6 +292,24 @@ describe("the other commands", () => {
   });
 });
 
+test("the log says who answered, with the approval that the run names too, and what a grant allows", async () => {
+  const asked = async (id: string): Promise<string> => {
+    const words = ["tools", "call", "write", `path=${id}.txt`, "content=a", "--id", id];
+    return /approvals approve (\S+)/.exec((await haft.run(words)).stderr)![1]!;
+  };
+  const [yes, no] = [await asked("yes-1"), await asked("no-1")];
+  expect(await haft.run(["approvals", "approve", yes, "--for-session"])).toMatchObject({ code: 0 });
+  await haft.run(["approvals", "deny", no, "--reason", "use notes"]);
+  const { stdout } = await haft.run(["audit", "query"]);
+  const lineOf = (...words: string[]) => stdout.split("\n").find((line) => words.every((word) => line.includes(word)));
+  expect(lineOf("approval_answered", "yes-1")).toMatch(new RegExp(`allow .*yes-1  ${yes}  by \\S+$`));
+  expect(lineOf("approval_answered", "no-1")).toMatch(new RegExp(`deny .*no-1  ${no}  by \\S+: use notes$`));
+  expect(lineOf("approval_asked", "yes-1")).toContain(yes);
+  expect(lineOf("call_begun", "yes-1")).toContain(yes);
+  expect((await haft.run(["audit", "query", "--search", yes])).stdout).toMatch(/approval_asked[^]*call_begun/);
+  expect(lineOf("grant", "granted")).toMatch(/grt_\S+  .*until \d{4}-.*  by \S+$/);
+});
+
 describe("what a model wrote", () => {
   const TEXT = 'So.\n<tool_call>{"name": "current_time", "arguments": {}}</tool_call>\n<tool_call>{"name": "wri';
 

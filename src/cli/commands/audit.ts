@@ -1,4 +1,5 @@
 import type { AuditCheck, AuditEntry, AuditFilter } from "../../contracts/audit.ts";
+import { fromMicros } from "../../calls/limits.ts";
 import type { ApiClient } from "../../contracts/index.ts";
 import { countOf } from "../../core/results/count-of.ts";
 import { isObject } from "../../schema/json-schema.ts";
@@ -168,11 +169,14 @@ const STYLES: Readonly<Record<string, Style>> = { completed: "green", failed: "r
 function showEntries(entries: readonly AuditEntry[], { paint, columns }: Output): string[] {
   const rows = entries.map((entry) => {
     const { id, at, type, toolName, status, errorCode, durationMs, caller, input, verdict, callId } = entry;
-    const outcome = errorCode ?? status ?? verdict?.decision ?? "";
+    const { change, approvalId } = Object(entry.result) as { change?: unknown; approvalId?: unknown };
+    const changed = type === "grant" ? String(change).replace("_", " ") : "";
+    const outcome = errorCode ?? status ?? verdict?.decision ?? changed;
     const details = [
       durationMs === undefined ? "" : showDuration(durationMs),
       caller.user ?? "",
       callId,
+      typeof approvalId === "string" ? approvalId : verdict?.approvalId,
       input === undefined ? summaryOf(entry) : JSON.stringify(input),
     ];
     return [
@@ -189,8 +193,27 @@ function showEntries(entries: readonly AuditEntry[], { paint, columns }: Output)
   return showColumns(rows, { paint, styles: ["dim", "dim", undefined, "bold"], styleOf, columns });
 }
 
-function summaryOf({ result }: AuditEntry): string {
+function summaryOf({ type, result }: AuditEntry): string {
   if (!isObject(result)) return "";
-  const { summary, note, reason } = result;
-  return [summary, note, reason].filter((text) => typeof text === "string").join(" ");
+  const { summary, note, reason, answeredBy, by = answeredBy } = result as LoggedFacts;
+  const isBy = typeof by === "string";
+  const said = [isBy && `by ${by}`, note ?? (isBy ? undefined : reason)].filter((text) => typeof text === "string");
+  const parts = [summary, type === "grant" && grantOf(result as LoggedFacts), said.join(": ")];
+  return parts.filter((text) => typeof text === "string" && text !== "").join("  ");
 }
+
+function grantOf({ grant, limit, text = limit, amount, unit = "calls", maxUses, budget, until }: LoggedFacts): string {
+  const bounds = [
+    maxUses === undefined ? undefined : countOf(maxUses, "call"),
+    budget && `${fromMicros(budget.max)} ${budget.unit}`,
+    amount === undefined ? undefined : `+${amount} ${unit}`,
+    until === undefined ? undefined : `until ${showTime(until)}`,
+  ];
+  return [grant ?? text, bounds.filter(Boolean).join(", ")].filter(Boolean).join("  ");
+}
+
+/** What the data of an entry may have. Only grants have bounds. */
+type LoggedFacts = Partial<
+  Record<"summary" | "note" | "reason" | "answeredBy" | "by" | "grant" | "limit" | "text" | "unit", string>
+> &
+  Partial<Record<"amount" | "maxUses" | "until", number>> & { budget?: { unit: string; max: number } };
