@@ -13,7 +13,8 @@ interface PanelProps {
 /** A part of a page, with a title. */
 export function Panel({ title, actions, className = "", isBare = false, children }: PanelProps) {
   return (
-    <section className={`panel ${className}`} aria-label={title}>
+    // What scrolls sideways can be reached by the keyboard.
+    <section className={`panel ${className}`} aria-label={title} tabIndex={className === "scroll-x" ? 0 : undefined}>
       <header>
         <h2 className="grow">{title}</h2>
         {actions}

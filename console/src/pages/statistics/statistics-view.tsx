@@ -169,7 +169,7 @@ function Figures(props: { data: StatisticsInfo; by: "tool" | "caller"; onChoose:
         </p>
         <Tabs label={w.by} tabs={{ tool: w.byTool, caller: w.byCaller }} chosen={by} onChoose={props.onChoose} />
       </header>
-      <div className="scroll-x">
+      <div className="scroll-x" tabIndex={0}>
         <table className="table numbers">
           <thead>
             <tr>
