@@ -105,7 +105,9 @@ describe("a call that needs a yes", () => {
     expect(refused).toMatchObject({ code: 6 });
     expect(refused.stderr.split("Edit(./a.txt)"), "the rule is named once").toHaveLength(2);
     const other = await haft.run(["policy", "explain", "write", "path=b.txt", "content=x"]);
-    expect(other.stdout).toMatch(/^ask: "write" asks about this call, and no rule allows it\.\n\n  deny rules +- +no rule matches\n/);
+    expect(other.stdout).toMatch(
+      /^ask: "write" asks about this call, and no rule allows it\.\n\n  deny rules +- +no rule matches\n/,
+    );
     const explained = await haft.run(["policy", "explain", "write", "path=a.txt", "content=x", "--json"]);
     expect(explained.code, "an explanation is no refusal").toBe(0);
     expect(json(explained.stdout)).toMatchObject({ verdict: { decision: "deny", rule: "Edit(./a.txt)" } });
