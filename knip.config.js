@@ -30,6 +30,7 @@ export default {
         "test/adoption/start-runs.ts",
         "test/approvals/asked-process.ts",
         "test/approvals/killed-process.ts",
+        "test/cli/paying-program.ts",
         "test/host/plugin-host.fixture.ts",
         "test/mutants.config.ts",
         "test/mcp/stdio-program.ts",

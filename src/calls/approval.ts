@@ -6,17 +6,9 @@ import { answerLine, describeChoices, readUserAnswers, type UserAnswer } from ".
 import type { MaybePromise } from "../core/stage.ts";
 import { hashOf } from "./approval-binding.ts";
 import { unseenOf } from "./shown-question.ts";
-import type {
-  Answer,
-  ApprovalBinding,
-  ApprovalScope,
-  CallOutcome,
-  CallState,
-  Question,
-  StoredCall,
-} from "./stored-call.ts";
+import type { Answer, ApprovalScope, CallOutcome, CallState, Question, StoredCall } from "./stored-call.ts";
 
-export type { ApprovalBinding, ApprovalScope };
+export type { ApprovalScope };
 
 /** `approved` also while the call runs and after it. `changed`: what was shown is no longer true, and it is asked again. */
 export type ApprovalState = "pending" | "approved" | "denied" | "expired" | "cancelled" | "changed";

@@ -167,7 +167,7 @@ export function showUse(amount: number, unit: string | undefined): string {
 }
 
 /** The time of day, with the date if it is not within a day. */
-export function showTime(at: number, now: number): string {
+function showTime(at: number, now: number): string {
   const iso = new Date(Math.ceil(at / 1000) * 1000).toISOString();
   return at - now < 24 * 60 * 60_000 ? `${iso.slice(11, 19)} UTC` : `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
 }
