@@ -431,6 +431,14 @@ export class Calls {
     return this.#change(id, cancel(note));
   }
 
+  /** Its caller treats silence as an answer, and does not wait any longer. */
+  async expire(id: string): Promise<StoredCall | undefined> {
+    return this.#change(
+      id,
+      expire(({ state }) => state === "waiting"),
+    );
+  }
+
   /** The caller of this call waits in this process from now on. */
   async hold(row: StoredCall, ms: number): Promise<StoredCall> {
     const until = this.#clock.now() + ms;

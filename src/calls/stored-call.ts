@@ -406,7 +406,7 @@ export function cancel(note: string | undefined): Transition {
 export function expire(isExpired: IsExpired): Transition {
   return (row, now) => {
     if (!NOT_STARTED.includes(row.state) || !isExpired(row)) return undefined;
-    const answerMs = (row.deadline ?? now) - row.createdAt;
+    const answerMs = Math.min(row.deadline ?? now, now) - row.createdAt;
     const why =
       row.state === "waiting"
         ? `nobody answered within ${showDuration(answerMs)}`

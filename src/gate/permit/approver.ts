@@ -39,7 +39,7 @@ export async function requestApproval(
   const ways: Promise<StoredCall | undefined>[] = [aborted, waitForAnswer()];
   if (approver) ways.push(callApprover(approver));
   if (waitMs !== undefined)
-    ways.push(new Promise((resolve) => (timer = clock.after(waitMs, () => resolve(undefined)))));
+    ways.push(new Promise((resolve) => (timer = clock.after(waitMs, () => resolve(tooLate())))));
   // The others end with the signal, and nobody waits for them any more.
   for (const way of ways) way.catch(() => undefined);
   try {
@@ -78,6 +78,12 @@ export async function requestApproval(
       }
       throw error;
     }
+  }
+
+  /** An approval stays open. An agent that asked its user gets no answer. */
+  async function tooLate(): Promise<StoredCall | undefined> {
+    if (!row.question?.questions) return undefined;
+    return (await calls.expire(row.id)) ?? calls.get(row.id);
   }
 }
 
