@@ -432,10 +432,10 @@ export class Calls {
   }
 
   /** Its caller treats silence as an answer, and does not wait any longer. */
-  async expire(id: string): Promise<StoredCall | undefined> {
+  async expire(id: string, waitedMs: number): Promise<StoredCall | undefined> {
     return this.#change(
       id,
-      expire(({ state }) => state === "waiting"),
+      expire(({ state }) => state === "waiting", waitedMs),
     );
   }
 

@@ -403,10 +403,11 @@ export function cancel(note: string | undefined): Transition {
   };
 }
 
-export function expire(isExpired: IsExpired): Transition {
+/** `waitedMs`: how long its caller waited, if it ends before its deadline. */
+export function expire(isExpired: IsExpired, waitedMs?: number): Transition {
   return (row, now) => {
     if (!NOT_STARTED.includes(row.state) || !isExpired(row)) return undefined;
-    const answerMs = Math.min(row.deadline ?? now, now) - row.createdAt;
+    const answerMs = waitedMs ?? (row.deadline ?? now) - row.createdAt;
     const why =
       row.state === "waiting"
         ? `nobody answered within ${showDuration(answerMs)}`

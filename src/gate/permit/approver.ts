@@ -39,7 +39,7 @@ export async function requestApproval(
   const ways: Promise<StoredCall | undefined>[] = [aborted, waitForAnswer()];
   if (approver) ways.push(callApprover(approver));
   if (waitMs !== undefined)
-    ways.push(new Promise((resolve) => (timer = clock.after(waitMs, () => resolve(tooLate())))));
+    ways.push(new Promise((resolve) => (timer = clock.after(waitMs, () => resolve(tooLate(waitMs))))));
   // The others end with the signal, and nobody waits for them any more.
   for (const way of ways) way.catch(() => undefined);
   try {
@@ -81,9 +81,9 @@ export async function requestApproval(
   }
 
   /** An approval stays open. An agent that asked its user gets no answer. */
-  async function tooLate(): Promise<StoredCall | undefined> {
+  async function tooLate(ms: number): Promise<StoredCall | undefined> {
     if (!row.question?.questions) return undefined;
-    return (await calls.expire(row.id)) ?? calls.get(row.id);
+    return (await calls.expire(row.id, ms)) ?? calls.get(row.id);
   }
 }
 
