@@ -269,7 +269,6 @@ const WHOLE_SCHEMA = {
   },
   allOf: [{ anyOf: [{ required: ["phone"] }, { required: ["email"] }] }],
   if: { properties: { contactMethod: { const: "phone" } }, required: ["contactMethod"] },
-  // oxlint-disable-next-line unicorn/no-thenable
   then: { required: ["phone"] },
   else: { required: ["email"] },
   additionalProperties: false,
