@@ -175,17 +175,6 @@ test("a call of a tool that was made by Haft runs once it is approved", async ()
 });
 
 describe("a tool of a server", () => {
-  test("asks if it does not say what it does, as behind createMcpHub", async () => {
-    const registry = new ToolRegistry();
-    const silent = { description: "", parameters: [], execute: async (_params: unknown) => "ran" };
-    registry.register({ ...silent, name: "own" });
-    registry.registerMcpTool({ ...silent, name: "theirs" });
-    registry.registerMcpTool({ ...silent, name: "reads", kind: "readonly" });
-    const haft = createHaft({ registry });
-    const ran = await Promise.all(["own", "theirs", "reads"].map((name) => haft.execute(name, {})));
-    expect(ran.map(({ status }) => status)).toEqual(["completed", "pending", "completed"]);
-  });
-
   test("is hidden by a tool of the same name, and back without it", async () => {
     const registry = new ToolRegistry();
     const seen: string[] = [];

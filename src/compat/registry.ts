@@ -255,7 +255,7 @@ export class ToolRegistry extends Registry {
 
   /** As `register`, for a tool that a server brought. Behind a tool of the same name it is known, but not called. */
   registerMcpTool(candidate: AnyCandidate): ViewedTool {
-    const own = toTool(candidate, { isOfServer: true });
+    const own = toTool(candidate);
     const category = own.category === ToolCategory.CUSTOM ? ToolCategory.MCP : own.category;
     const isOfServer = own.origin.type === "mcp";
     const tool = isOfServer ? own : attributeTool(own, { origin: { type: "mcp", server: "unnamed" }, category });
@@ -432,9 +432,9 @@ export class ToolRegistry extends Registry {
 
 type AnyCandidate = Registrable | ForeignTool | Tool | ITool | BaseTool;
 
-function toTool(candidate: AnyCandidate, from?: { isOfServer: boolean }): AnyTool {
+function toTool(candidate: AnyCandidate): AnyTool {
   if (candidate instanceof BaseTool) return BaseTool.toTool(candidate);
-  return isTool(candidate) ? candidate : toCompatTool(adoptInputFirst(candidate as Registrable), from);
+  return isTool(candidate) ? candidate : toCompatTool(adoptInputFirst(candidate as Registrable));
 }
 
 function byName<T extends AnyTool>(tools: readonly T[]): Record<string, T> {

@@ -110,9 +110,9 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
   return toCompatTool(makeTool(config)) as ViewedTool<ToolOf<P, O, R>>;
 }
 
-/** Four of the documents have no kinds: a tool that states none runs as printed there, but not one of a server. */
-export function toCompatTool(tool: AnyTool, { isOfServer = false } = {}): ViewedTool {
-  const permission = tool.permission === saysNothing && !isOfServer ? neverAsks : tool.permission;
+/** Four of the documents have no kinds: a tool that states none runs as printed there. */
+export function toCompatTool(tool: AnyTool): ViewedTool {
+  const permission = tool.permission === saysNothing ? neverAsks : tool.permission;
   const extra = { ...documentMembers(tool), permission };
   const view = viewedTool(tool, { view: asView, contextOf: viewContext, extra }) as ViewedTool;
   views.set(view, view);
