@@ -92,7 +92,8 @@ export function readHookSettings(sources: readonly HookSource[]): { hooks: Hook[
 function hookOf({ event, matcher, spec, origin }: Pick<Hook, "event" | "matcher" | "spec" | "origin">): Hook {
   const { timeout = DEFAULT_SECONDS, onFailure } = spec;
   const where = `a hook of ${event} in ${origin}`;
-  const does = isCommand(spec) ? spec.command : isHttp(spec) ? spec.url : `of type ${spec.type}`;
+  const { command, url } = spec as Partial<CommandHook & HttpHook>;
+  const does = spec.type === "command" ? command : spec.type === "http" ? url : `of type ${spec.type}`;
   if (typeof does !== "string" || does.trim() === "") throw new TypeError(`${where} has no command and no url.`);
   if (typeof timeout !== "number" || !(timeout > 0))
     throw new TypeError(`${where}: timeout must be a number of seconds.`);
@@ -105,7 +106,7 @@ function hookOf({ event, matcher, spec, origin }: Pick<Hook, "event" | "matcher"
 
 function warningsOf({ name, spec, origin }: Hook): string[] {
   const subject = `The hook "${name}" of ${origin}`;
-  if (!isCommand(spec) && !isHttp(spec)) {
+  if (spec.type !== "command" && spec.type !== "http") {
     return [`${subject} cannot be run: the types are command and http. It always fails.`];
   }
   return ["if", "async"]
@@ -114,14 +115,6 @@ function warningsOf({ name, spec, origin }: Hook): string[] {
       (key) =>
         `${subject} has "${key}", which has no effect: the hook runs at every matching call, and the call waits for it.`,
     );
-}
-
-export function isCommand(spec: Hook["spec"]): spec is CommandHook {
-  return spec.type === "command";
-}
-
-export function isHttp(spec: Hook["spec"]): spec is HttpHook {
-  return spec.type === "http";
 }
 
 function isHookEvent(event: string): event is HookEvent {

@@ -6,7 +6,7 @@ import type { MaybePromise } from "../../../core/stage.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import type { ProgramSandbox } from "../../../io/sandbox/program-sandbox.ts";
 import { shownName } from "../rules/rule-conditions.ts";
-import { type CommandHook, type Hook, type HookEvent, type HttpHook, isCommand, isHttp } from "./hook-settings.ts";
+import type { CommandHook, Hook, HookEvent, HttpHook } from "./hook-settings.ts";
 
 /** A hook's raw answer. */
 export type HookOutcome =
@@ -52,6 +52,14 @@ export async function runHook(hook: Hook, input: string, host: HookHost, signal:
   } catch (thrown) {
     return none(errorMessage(thrown));
   }
+}
+
+function isCommand(spec: Hook["spec"]): spec is CommandHook {
+  return spec.type === "command";
+}
+
+function isHttp(spec: Hook["spec"]): spec is HttpHook {
+  return spec.type === "http";
 }
 
 interface HookRun {
