@@ -13,10 +13,7 @@ export interface DirectClientOptions<R extends Contracts> {
   handlersOf<Resource extends keyof R & string>(resource: Resource): Promise<Handlers<R[Resource]> | undefined>;
 }
 
-/**
- * Calls handlers in this process: no sockets, tokens or JSON. Scope and input are checked as over HTTP, and the errors are the
- * same; a fault in a handler keeps its own error.
- */
+/** Calls handlers in this process, with the checks and errors of HTTP. A fault in a handler keeps its own error. */
 export function createDirectClient<const R extends Contracts>(
   contracts: R,
   options: DirectClientOptions<R>,

@@ -72,10 +72,7 @@ export class Approvals {
     return all.filter((approval) => (state === "answered" ? approval.state !== "pending" : approval.state === state));
   }
 
-  /**
-   * A page of the list, newest first. `approved`, `denied` and other answered states are chosen from a page of all answered ones: it may
-   * have fewer items than `limit`, and `total` counts all that are answered.
-   */
+  /** A page of the list, newest first. A page of one answered state may be short: `total` counts all answered ones. */
   async page({ state, limit = 100, cursor }: ApprovalPageQuery = {}): Promise<ApprovalPage> {
     const [, createdAt, id] = /^(\d+)\.(.+)$/.exec(cursor ?? "") ?? [];
     if (cursor !== undefined && id === undefined) {

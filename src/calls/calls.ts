@@ -255,10 +255,7 @@ export class Calls {
     return this.#insertQuestion(row, call);
   }
 
-  /**
-   * The first answer counts; the same one again changes nothing, another one is refused. A denial counts until the call
-   * starts.
-   */
+  /** The first answer counts; a different one is refused. A denial counts until the call starts. */
   answer(id: string, answer: ApprovalAnswer): Promise<StoredCall> {
     const stored = this.#answer(id, answer);
     if (answer?.approved === false) this.delayStart(id, stored);
@@ -401,10 +398,7 @@ export class Calls {
     }
   }
 
-  /**
-   * Gives back what a call took from a grant: a person knows that it did nothing. False if there is none with such a charge. Throws
-   * if several calls may be meant.
-   */
+  /** Gives back what a call took from a grant. False without such a charge; throws if several calls may be meant. */
   async giveBackCharge(call: ChargedCall, grant: string): Promise<boolean> {
     const row = chargedCall(await this.#store.findCharged(call.callId, grant), call, grant);
     return row !== undefined && (await this.#change(row.id, giveBackCharges(grant))) !== undefined;

@@ -11,10 +11,7 @@ import type { Job, JobLogLine, JobQuery, JobRequest, JobState } from "./job.ts";
 export interface JobQueue {
   /** Where the rows are. */
   readonly calls: CallStore;
-  /**
-   * When it resolves, the job survives this process. Returns the job with the same key, if there is one; the caller checks
-   * whether it is the same call.
-   */
+  /** When it resolves, the job survives this process. A job with the same key is returned; the caller compares it. */
   submit(request: JobRequest): Promise<Job>;
   get(id: string): Promise<Job | undefined>;
   /** Newest first. */

@@ -49,10 +49,7 @@ import {
 } from "./stored-call.ts";
 import { outcomeOf } from "./stored-result.ts";
 
-/**
- * Wakes workers, also on other machines. It only says that a job waits: the row says what happened, so a wake-up may get
- * lost, be late or come twice.
- */
+/** Wakes workers, also on other machines. The row says what happened: a wake-up may get lost, be late or come twice. */
 export interface JobDispatcher {
   /** Connects, if it has not. */
   open(): Promise<void>;
@@ -81,10 +78,7 @@ export interface RowJobsOptions {
 const SWEEP_MS = 1000;
 const ENDS_BETWEEN_PRUNINGS = 500;
 
-/**
- * Background calls. Each is a row of `calls` from its submission to its end, and all that is reported about it comes from
- * there (docs/decisions/0023).
- */
+/** Background calls: rows of `calls` from submission to end (docs/decisions/0023). */
 export class RowJobs implements JobQueue, JobSource {
   readonly clock: Clock;
   readonly calls: CallStore;

@@ -127,10 +127,7 @@ export const DRAIN_MS = 10_000;
 const CLOSE_MS = 500;
 const POLL_MS = 20;
 
-/**
- * Serves a runtime, or everything that a host has, over HTTP and WebSocket. Rejects with the next step if it cannot listen or
- * would not be safe.
- */
+/** Serves a runtime or a host over HTTP and WebSocket. Rejects with the next step if it cannot listen safely. */
 export async function serveHttp(target: Haft | ApiHost, options: HttpServerOptions = {}): Promise<HttpServer> {
   checkKeys("serveHttp", options, OPTION_KEYS);
   const server = new ApiServer(target, options);

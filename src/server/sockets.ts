@@ -36,10 +36,7 @@ export interface SocketOptions {
   onError(incoming: IncomingMessage, status: number, reason: unknown): void;
 }
 
-/**
- * The identity is decided before a WebSocket opens, so nobody unknown sends a message. Every other kind of upgrade is refused
- * here too: otherwise it would keep its socket.
- */
+/** The identity is decided before a WebSocket opens. Other upgrades are refused here: they would keep their socket. */
 export function attachSockets(server: Server, options: SocketOptions): void {
   const sockets = new WebSocketServer({
     noServer: true,

@@ -168,10 +168,7 @@ export class SqlCalls implements CallStore {
   readonly #context: StoreContext;
   readonly #listeners: ((id: string) => void)[] = [];
   readonly #redact: (value: unknown) => unknown;
-  /**
-   * Rows of calls that this process runs or has taken, as it last wrote or read them: their next change needs no read, if no
-   * other process changed them meanwhile.
-   */
+  /** Rows that this process runs or has taken, as last seen: their next change needs no read if they are unchanged. */
   readonly #own = new Map<string, ReadCall>();
   /** Whether the last search for due jobs found as many as it wanted. */
   #leftDue = false;

@@ -3,10 +3,7 @@ import { type FSWatcher, watch } from "node:fs";
 /** A change that no event reported is noticed after this time, while somebody waits. */
 const FLOOR_MS = 100;
 
-/**
- * Wakes those who wait for commits of other processes. A source of events (the WAL file, NOTIFY) may miss some, so the
- * feed also looks by itself. It does nothing while nobody listens.
- */
+/** Wakes those who wait for commits of others. Sources (WAL file, NOTIFY) may miss some, so it also looks by itself. */
 export class ChangeFeed {
   readonly #listeners = new Set<() => void>();
   readonly #options: ChangeFeedOptions;

@@ -136,10 +136,7 @@ export function readerOn(database: Pick<SqlDatabase, "all" | "transaction">): Da
   };
 }
 
-/**
- * Checks for values that the engines would treat differently: SQLite has no booleans and cuts text at a NUL,
- * PostgreSQL turns objects into text.
- */
+/** Refuses what engines treat differently: booleans and NUL on SQLite, objects on PostgreSQL. */
 export function checkParameters(sql: string, params: readonly SqlValue[]): void {
   for (const [at, value] of params.entries()) {
     const wrong = invalidReason(value);

@@ -111,10 +111,7 @@ export class GroupWriter {
     return toDraft(fact, at, this.#owner);
   }
 
-  /**
-   * Commits at the end of this turn of the event loop, with all that waits then. `work` awaits nothing but `tx`, and may run
-   * a second time, if another write of its group fails.
-   */
+  /** Commits at the end of this turn of the event loop. `work` awaits only `tx`, and may run twice if a group fails. */
   write<T>(work: (tx: GroupTransaction) => MaybePromise<T>, options: WriteOptions = {}): Promise<T> {
     const { synced = false, appends = true, exclusive = appends, relaxed = false, quiet = false } = options;
     const lane = appends || this.#database.hasOneWriter ? this.#main : this.#rows;

@@ -10,10 +10,7 @@ interface Applied {
   checksum: string;
 }
 
-/**
- * Brings the tables of every owner to the version that this program knows: all or none. If several programs start at once,
- * one migrates and the others wait.
- */
+/** Brings every owner's tables to this program's version: all or none. One program migrates, others wait. */
 export async function migrate(database: SqlDatabase, owners: readonly Migrations[], now: number): Promise<void> {
   if (isCurrent(await readApplied(database), owners)) return;
   await database.transaction(
@@ -48,10 +45,7 @@ export async function migrate(database: SqlDatabase, owners: readonly Migrations
   );
 }
 
-/**
- * Throws if the store has a newer version, if an applied version differs from the one that this program knows, or if it is
- * recorded under a name that nobody has: it would be applied again.
- */
+/** Throws if the store is newer, if an applied version differs from ours, or if its name is unknown. */
 function isCurrent(applied: readonly Applied[], owners: readonly Migrations[]): boolean {
   for (const { owner: name, checksum: recorded } of applied) {
     if (owners.some((owner) => owner.name === name)) continue;

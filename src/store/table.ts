@@ -108,10 +108,7 @@ export function addedIn<Value>(version: number, column: Column<Value>): Column<V
   return { ...column, since: version };
 }
 
-/**
- * Declares a table once: its SQL, the type of its rows and the conversion between them follow. Properties are in camelCase,
- * the columns in SQL have the same names in snake_case.
- */
+/** Declares a table once: its SQL, row type and conversion follow. Columns are the properties in snake_case. */
 export function table<C extends Columns>(name: string, columns: C, constraint?: string): Table<C> {
   return new Table(name, columns, constraint);
 }

@@ -78,10 +78,7 @@ export async function issueToken(
   return { token, stored };
 }
 
-/**
- * Of a given token, the same in every process: what one of them signs for its owner, the others accept. It does not begin with
- * "-", because people type it on a command line.
- */
+/** Of a given token, the same in every process. Does not begin with "-", because people type it on a command line. */
 function newId(given: string | undefined): string {
   const id =
     given === undefined

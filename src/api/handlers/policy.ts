@@ -524,10 +524,7 @@ export function pastCallsOf(log: AuditLog): PastCalls {
 const LEARNED_MS = 30 * 86_400_000;
 const MAX_LEARNED = 20_000;
 
-/**
- * The newest calls, with what people answered. An answer counts for the call whose question it answers. A yes needs a person's
- * name; a no does not.
- */
+/** The newest calls with their answers. An answer counts for the call of its question; a yes needs a person's name. */
 export function answeredCallsOf(log: AuditLog): PolicyApiOptions["answeredCalls"] {
   return async (since) => {
     const answers = new Map<string, "yes" | "no">();

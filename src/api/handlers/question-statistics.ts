@@ -17,10 +17,7 @@ interface Question {
 
 type Numbers = QuestionStatistics["tools"][number];
 
-/**
- * What people were asked in this time and what they answered, from the entries of the log. Every interface shows these figures.
- * Questions of tools to the user, which are no approvals, are not counted.
- */
+/** What people were asked and answered in this time, by the log. Questions of tools to the user do not count. */
 export async function questionStatistics(
   log: Pick<AuditLog, "query">,
   { from, to }: { from: number; to: number },

@@ -8,10 +8,7 @@ import { type CallQuery, type CallSource, type RecentCall, type RecentTree, stat
 import { CallSubject, RiskLevel, ToolKind } from "../../contracts/basics.ts";
 import type { ToolEvent } from "../../core/events.ts";
 
-/**
- * The calls of all processes that share the store, from the audit log. It has the input with secrets masked, and no content of
- * results; the last calls that this server made are complete.
- */
+/** The calls of all processes of the store, from the audit log: without contents, except of this server's last ones. */
 export class StoredCalls implements CallSource {
   readonly #log: AuditLog;
   readonly #runner: CallRunner;

@@ -279,10 +279,7 @@ function refusedStatus({ name, transport, trust, origin }: McpServerConfig, erro
 /** `new`: the definition was not approved yet. `changed`: it differs from the approved one. */
 export type ReviewState = "approved" | "new" | "changed";
 
-/**
- * `unavailable`: it failed and is retried. `needs_sign_in` and `needs_approval`: a person must act. `stopped`: the host
- * disabled or disconnected it.
- */
+/** `unavailable`: retried. `needs_sign_in`, `needs_approval`: a person must act. `stopped`: by the host. */
 export type McpServerState = "connecting" | "ready" | "unavailable" | "needs_sign_in" | "needs_approval" | "stopped";
 
 export interface McpServerStatus {

@@ -319,10 +319,7 @@ function signInNeeded(server: string): ToolError {
   });
 }
 
-/**
- * Pauses the time limits of all running calls while the server asks a person: the server does not tell which call it asks
- * for. If all of them are aborted, the question is withdrawn.
- */
+/** Pauses all running time limits while the server asks a person: for which call, it does not tell. */
 function pauseTimeLimitWhileAnswering(answer: AnswerElicitation, running: ReadonlySet<ToolContext>): AnswerElicitation {
   return async (request, signal) => {
     const calls = [...running];

@@ -36,10 +36,7 @@ const DRAIN_MS = 250;
 /** The variable that marks the processes of a server. */
 const MARK_NAME = "HAFT_PROCESS";
 
-/**
- * Runs a server as a child process in its own process group (docs/decisions/0011). Invalid output does not close the
- * connection: it is skipped and reported.
- */
+/** Runs a server as a child in its own process group (docs/decisions/0011). Invalid output is skipped and reported. */
 export function createStdioTransport(launch: StdioLaunch): StdioTransport {
   const stderr = new StderrTail();
   const markValue = randomUUID();
@@ -153,10 +150,7 @@ interface LineHandlers {
 
 const EDGE_BYTES = 256;
 
-/**
- * Splits a stream of bytes into lines. A line longer than `maxBytes` is skipped without buffering it. Every byte is
- * examined once, in chunks of any size.
- */
+/** Splits bytes into lines. A line over `maxBytes` is skipped without buffering. Each byte is examined once. */
 export function createLineReader(maxBytes: number, { line, tooLong }: LineHandlers): (chunk: Buffer) => void {
   let parts: Buffer[] = [];
   let length = 0;

@@ -24,10 +24,7 @@ const NO_LIMIT_MS = 2_147_483_647;
 /** A server that restarts gets a few more requests. */
 const MAX_FAILURES = 5;
 
-/**
- * Follows calls that a server answers with a task. The SDK accepts only results, so tasks are handled below it: for the SDK
- * and the caller it is a long call with progress and cancellation.
- */
+/** Follows a call answered with a task. For the SDK, which knows no tasks, it is a long call with progress. */
 export function followTasks(transport: Transport, options: FollowOptions): Intercept {
   const follower = new TaskFollower(options);
   const send = transport.send.bind(transport);

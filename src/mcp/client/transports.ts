@@ -103,10 +103,7 @@ async function createWebSocketTransport({ url, headers, maxMessageBytes }: WebSo
   return transport;
 }
 
-/**
- * A fetch whose responses cannot fill the memory: the body of a plain response, and each line of an event stream, has at
- * most `maxBytes`. Beyond that the body fails, and so does its call.
- */
+/** A fetch with at most `maxBytes` for a plain body and each line of an event stream; beyond, the body fails. */
 function limitResponses(fetch: FetchLike, maxBytes: number): FetchLike {
   return async (url, init) => {
     const response = await fetch(url, init);

@@ -135,10 +135,7 @@ const CHOICES = {
 } as const;
 type Choice = keyof typeof CHOICES;
 
-/**
- * The question as a form. It has no default: a client that accepts forms without showing them, with defaults or empty, does
- * not approve anything.
- */
+/** The question as a form without a default: a client that accepts forms without showing them approves nothing. */
 export function approvalForm(
   question: McpQuestion,
   lines: readonly string[],

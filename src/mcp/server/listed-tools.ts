@@ -63,10 +63,7 @@ function describeTool(tool: AnyTool, options: DescribeOptions): ToolDefinition {
   };
 }
 
-/**
- * Without what tells a model nothing: that a text is not empty, that a number is not negative, limits that nobody reaches. The
- * tool's own schema checks the input.
- */
+/** Without what tells a model nothing, such as limits that nobody reaches. The tool's own schema checks the input. */
 function shortened(schema: JsonSchema, unlisted: readonly string[] = []): JsonSchema {
   const parts = Object.entries(schema).flatMap(([key, value]) => {
     if (key === "properties" && isObject(value)) {

@@ -18,10 +18,7 @@ type Need =
 
 type Needs = readonly [Need, ...Need[]];
 
-/**
- * running → asking → suspended → asking → … → ended, or task. A legacy client answers while the call is `asking`, a modern one
- * after it was `suspended`.
- */
+/** running → asking → suspended → … → ended, or task. Legacy clients answer while asking, modern ones suspended. */
 export type CallState<T> =
   | { is: "running" }
   /** A request of the client is open, and what the call needs is about to be requested. */

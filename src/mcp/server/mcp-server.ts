@@ -14,10 +14,7 @@ import { type McpCall, resultOf } from "./mcp-call.ts";
 const LIST_MS = 30_000;
 const LISTED = { ttlMs: LIST_MS, cacheScope: "private" } as const;
 
-/**
- * The protocol server of one connection, or of one request if there are no connections. Uses the low-level server of the
- * SDK, because the high-level one converts every schema for each request.
- */
+/** The server of one connection or request. Low-level, because the SDK's high-level one converts schemas each time. */
 export function createMcpServer(service: McpService, connection: McpConnection, era: "legacy" | "modern"): Server {
   const { sdk, clock, options, sources, tools } = service;
   const { serverInfo = { name: "haft", title: "Haft", version: VERSION }, prompts } = options;

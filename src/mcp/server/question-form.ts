@@ -13,10 +13,7 @@ export interface NoAnswer {
 
 type Fields = ElicitRequestFormParams["requestedSchema"]["properties"];
 
-/**
- * Questions of `ask_user` as a form. No field has a default or is required: a client that accepts forms without showing
- * them answers nothing.
- */
+/** Questions of `ask_user` as a form. No field has a default or is required: an unseen form answers nothing. */
 export function questionForm(
   questions: readonly UserQuestion[],
   lines: readonly string[],

@@ -176,10 +176,7 @@ const IDLE_MS = 30 * 60_000;
 const MAX_SESSIONS = 1000;
 const MAX_PER_OWNER = 100;
 
-/**
- * Sessions of legacy clients, which can receive requests only in a session. Each has its own server and transport, so no
- * response can reach another client. Only the identity that opened a session can use it.
- */
+/** Sessions of legacy clients, which alone can receive requests: each with a server of its own, for one identity. */
 class LegacySessions {
   readonly #service: McpService;
   readonly #limits: Required<SessionLimits>;

@@ -14,10 +14,7 @@ import { writePending, writeResult } from "./tool-result.ts";
 const RETENTION_MS = 60 * 60_000;
 const POLL_MS = 1000;
 
-/**
- * Background calls as tasks, for clients that support the extension. A task is a job: it outlives the connection and, if
- * jobs are persistent, the process.
- */
+/** Background calls as tasks of the extension: a task is a job, and outlives the connection. */
 export function serveTasks(server: Server, connection: McpConnection, service: McpService): void {
   const { sdk, clock } = service;
   const { identity } = connection;

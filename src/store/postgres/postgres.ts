@@ -96,10 +96,7 @@ function withoutPassword(text: string, url: string): string {
   return shown;
 }
 
-/**
- * Runs at most `permits` at a time, in order. Used before a pool of connections, because the pool's connection timeout also
- * runs while a caller waits for a free connection.
- */
+/** Runs at most `permits` at a time, in order: the pool's own waiting would count as its connection timeout. */
 class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -421,10 +418,7 @@ class PostgresDatabase implements SqlDatabase {
     }
   }
 
-  /**
-   * Wakes processes that wait for changes. Not in each transaction: NOTIFY takes a lock of the whole server at its commit. And
-   * not more often than they look.
-   */
+  /** Wakes waiting processes; no more often than they look, because NOTIFY locks the whole server at its commit. */
   #announce({ quiet }: TransactionOptions): void {
     const now = performance.now();
     const at = Math.max(now + (quiet ? this.pollMs.max : ANNOUNCE_MS), this.#announcedAt + this.pollMs.min);

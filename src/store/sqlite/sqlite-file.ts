@@ -79,10 +79,7 @@ async function findLost(database: SqliteDatabase): Promise<LostEnd | undefined> 
 const CHECK_AFTER_MS = 10_000;
 const CHECK_EVERY_MS = 24 * 60 * 60_000;
 
-/**
- * The whole file is checked in another process: after one that did not close it, and a large one once a day. Damage makes
- * the store read-only.
- */
+/** Checks the whole file in another process: after one that did not close it, or daily if large. Damage: read-only. */
 function checkLater(database: SqliteDatabase, { clock, warn, closing }: OpeningStore): void {
   const { file } = database;
   const stop = new AbortController();

@@ -59,10 +59,7 @@ export class SqliteThread {
     await this.#inTurn(() => this.#alone(() => this.#send({ select: [sql, []], waitMs: WAIT_MS })));
   }
 
-  /**
-   * Moves what is in the WAL to the file, so the next writer starts the WAL anew. Nearly all of it while writers go on, and
-   * what they add meanwhile while they wait. False if a reader still needs the WAL.
-   */
+  /** Moves the WAL to the file, mostly while writers go on. False if a reader still needs the WAL. */
   async checkpoint(): Promise<boolean> {
     const move = (mode: string, waitMs: number) =>
       this.#send({ select: [`PRAGMA wal_checkpoint(${mode})`, []], waitMs });
