@@ -23,10 +23,7 @@ export function isExponentialPattern(source: string): boolean {
 /** No pattern that passes the judgement needs a limit for shorter texts. */
 const ALWAYS_SHORT = 100;
 
-/**
- * A test whose time is bounded: it throws for a text that is too long for a pattern of polynomial time, such as `^.*.*=$`.
- * "Does not match" would be wrong inside `not`.
- */
+/** A test in bounded time. Throws for a text too long for a polynomial pattern: "no match" is wrong inside `not`. */
 export function boundedTest(source: string): (text: string) => boolean {
   const regex = new RegExp(source, "u");
   let maxLength: number | undefined;
@@ -63,10 +60,7 @@ export function judgePattern(source: string): PatternJudgement {
   return judgements.find((each) => each !== "sound") ?? "sound";
 }
 
-/**
- * The power of the text's length in the time of a match. It grows with every pair of repetitions between which a part of the
- * text can move: `a*a*`, but not `a*ba*`.
- */
+/** The power of the text's length in a match's time: grows with pairs of repetitions such as `a*a*`, not `a*ba*`. */
 function degreeOf(automaton: Automaton): number {
   const loops = automaton.loops();
   if (loops.length < 2) return loops.length;

@@ -18,10 +18,7 @@ export function propertiesOf(root: JsonSchema, schema: JsonSchema): ReadonlyMap<
   return properties;
 }
 
-/**
- * Whether further properties are explicitly allowed. A schema that lists properties without `additionalProperties` does not
- * allow others, although JSON Schema itself does.
- */
+/** Whether further properties are explicitly allowed: without `additionalProperties` they are not. */
 export function admitsUnknown(root: JsonSchema, schema: JsonSchema): boolean {
   let listsProperties = false;
   let closes = false;

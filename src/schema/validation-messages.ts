@@ -71,10 +71,7 @@ const MAX_FORMS = 5;
 type ToIssues = (errors: readonly CheckError[]) => SchemaIssue[];
 type ValueAt = (instancePath: string) => unknown;
 
-/**
- * A failed `anyOf` or `oneOf` reports the errors of every branch. Keeps those of the branch that was evidently meant, or
- * lists the alternatives in one issue.
- */
+/** Of a failed `anyOf` or `oneOf`, keeps the errors of the branch that was meant, or lists the alternatives. */
 function collapseUnions(errors: readonly CheckError[], toIssues: ToIssues, valueAt: ValueAt): SchemaIssue[] {
   const plain: CheckError[] = [];
   const issues: SchemaIssue[] = [];

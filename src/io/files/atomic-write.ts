@@ -375,10 +375,7 @@ function makeOne(path: string): boolean {
 
 const MAX_SEARCHED_ENTRIES = 50_000;
 
-/**
- * Whether all hard links of a file lie in the workspace and may be written. Otherwise a write in place would change
- * something else (a package store, a backup). False if the search exceeds its limit.
- */
+/** Whether all hard links lie in the workspace and may be written; else a write in place changes something else. */
 async function allNamesAreWritable(file: Anchor, access: FileAccess): Promise<boolean> {
   let missing = Number(file.stat.nlink);
   let left = MAX_SEARCHED_ENTRIES;

@@ -156,10 +156,7 @@ export function locateExisting(name: PathName, access: FileAccess): Entry & { st
 
 const MAX_TREE_ENTRIES = 100_000;
 
-/**
- * Refuses the whole operation if the tree contains a protected file: otherwise renaming or deleting a parent would
- * remove it. With `to`, the new paths are checked too.
- */
+/** Refuses the operation if the tree has a protected file, which would go with its parent; with `to`, also there. */
 export async function checkTree(
   entry: Entry,
   { name, access, to }: { name: PathName; access: FileAccess; to?: string },

@@ -13,10 +13,7 @@ export interface FileLockOptions {
   signal?: AbortSignal;
 }
 
-/**
- * Runs `work` while no other process holds the lock of the same path. The lock of a dead process is taken over: at once
- * if it ran on this machine, otherwise when its heartbeat is 30 s old.
- */
+/** Runs `work` with the lock of the path. A dead process loses its lock: at once here, elsewhere after 30 s. */
 export async function withFileLock<T>(
   path: string,
   work: () => Promise<T>,

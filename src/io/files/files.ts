@@ -48,10 +48,7 @@ import {
   type UndoJournal,
 } from "./undo-store.ts";
 
-/**
- * All file system access of tools. Paths are given by the model, relative to the workspace or absolute. Every operation
- * checks what it opened, not only the name, and fails with a `ToolError`.
- */
+/** All file system access of tools. Checks what was opened, not only the name, and fails with a `ToolError`. */
 export interface Files {
   readonly policy: PathPolicy;
   /** The real path at this moment. Throws if the operation is not allowed. For locks and messages, not for opening. */

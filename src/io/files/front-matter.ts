@@ -18,10 +18,7 @@ export interface FrontMatter {
   warning?: string;
 }
 
-/**
- * Reads Markdown with YAML at its beginning. Agents of other programs accept values that YAML does not, such as text with a
- * colon; these are read as text, with a warning. Throws an Error if even that is not possible.
- */
+/** Reads Markdown with YAML at its beginning. Values that only other programs accept are text, with a warning. */
 export async function readFrontMatter(text: string): Promise<FrontMatter> {
   const [whole, yaml] = FRONT_MATTER.exec(text) ?? [];
   if (whole === undefined) return { body: text.trim() };

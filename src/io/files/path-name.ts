@@ -44,10 +44,7 @@ export function parsePathName(given: unknown, base: string): PathName {
   return { given, absolute, directoryOnly: /\/\.{0,2}$/.test(given) || given === "." || given === ".." };
 }
 
-/**
- * Resolves links as they are now; parts that do not exist stay as written. Null if the links form a loop. For
- * messages, locks and checks only: the links may change before a later open.
- */
+/** Resolves links as they are now; null for a loop. Only for messages, locks and checks: links may change. */
 export function resolveLinks(absolute: string): string | null {
   if (process.platform === "linux") {
     try {
@@ -134,10 +131,7 @@ export function expandHome(path: string): string {
 /** No system opens a longer path, and each of its folders would be looked up. */
 const MAX_PATH = 4096;
 
-/**
- * Like `resolveLinks`, but with fewer system calls. Parts that do not exist stay as written. For rules, which check
- * names; opening a file checks again.
- */
+/** Like `resolveLinks`, with fewer system calls, for rules, which check names; opening a file checks again. */
 export function realName(absolute: string): string {
   if (absolute.length > MAX_PATH) return absolute;
   try {

@@ -77,10 +77,7 @@ export const SECRET_GLOBS_WITH_EXCEPTIONS: readonly { glob: string; except: read
   { glob: "{auth,token,key}.json", except: TRANSLATIONS },
 ];
 
-/**
- * The name that a file had before an editor or a person copied it: `.env~`, `..env.swp`, `#.env#`, `.env.bak`,
- * `.env.2024-05-01`, `.env (1)`, `Copy of .env`. The name itself if it is no copy.
- */
+/** The name before it was copied: `.env~`, `..env.swp`, `#.env#`, `.env.2024-05-01`, `.env (1)`, `Copy of .env`. */
 export function nameBeforeCopy(name: string): string {
   if (name.length > MAX_NAME_LENGTH || !COPY.test(name)) return name;
   const before = name

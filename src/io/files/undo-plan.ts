@@ -43,10 +43,7 @@ interface Planning {
   steps: UndoStep[];
 }
 
-/**
- * Expects the newest change first. A change is undone if its new state is found, and skipped if its old state is found:
- * its process died before the change, or the old state was already restored.
- */
+/** Newest first. A change with its new state is undone, with its old one skipped: never made, or already restored. */
 export async function planUndo(
   changes: readonly RecordedChange[],
   view: TreeView,

@@ -96,10 +96,7 @@ export interface Undo {
   undoSession(session: string, request?: Omit<UndoRequest, "session">): Promise<UndoOutcome>;
   /** Undoes the last calls, newest first. */
   undoLast(calls?: number, request?: UndoRequest): Promise<UndoOutcome>;
-  /**
-   * Finishes what killed processes left: undos, changes of several files, which are rolled back, and temporary files. Every
-   * undo begins with it.
-   */
+  /** Finishes what killed processes left: undos, changes of several files, temporary files. Each undo begins so. */
   recover(): Promise<RecoveredUndo[]>;
 }
 

@@ -1,8 +1,5 @@
 export interface UnifiedDiff {
-  /**
-   * Empty if the texts are equal. In a very long line, unchanged parts are replaced by their length, so such a diff is
-   * no patch.
-   */
+  /** Empty if equal. A very long line has the length of unchanged parts instead; such a diff is no patch. */
   text: string;
   added: number;
   removed: number;

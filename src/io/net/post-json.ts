@@ -14,10 +14,7 @@ export interface JsonPost {
 
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
-/**
- * Posts to a hook of type http. The user's configuration names the address, so the network guard does not apply;
- * redirects fail.
- */
+/** Posts to a hook of type http. No network guard: the user's configuration names the address. Redirects fail. */
 export async function postJson(
   url: string,
   { headers, body, signal }: JsonPost,

@@ -3,10 +3,7 @@ import { canonicalHost, portOf, withoutFinalDot } from "./url-check.ts";
 
 export interface ProxyTable {
   proxyFor(url: URL): URL | undefined;
-  /**
-   * Whether the proxy is trusted to resolve names and to refuse private addresses itself. Otherwise it gets the address
-   * that was resolved and checked here.
-   */
+  /** Whether the proxy resolves names and refuses private addresses itself. Else it gets the checked address. */
   readonly resolvesNames: boolean;
 }
 

@@ -9,10 +9,7 @@ import { isReadOnlyArgv } from "./rebuild-command.ts";
 /** A longer chain is one step: nobody reads it line by line. */
 const MAX_STEPS = 60;
 
-/**
- * The parts of a command, one for each program of its chains and pipes, with what each does and why it asks. It explains;
- * the policy decides. The steps together are the whole command, except comments.
- */
+/** The programs of a command, with what each does and why it asks. Explains only; leaves out nothing but comments. */
 export function commandSteps(text: string): CommandStep[] {
   const steps = splitSteps(text).map(({ text: part, operator }): CommandStep => ({
     operator,

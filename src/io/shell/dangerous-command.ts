@@ -7,10 +7,7 @@ export function dangerReason(command: string | readonly string[]): string | null
   return findDanger(command)?.text ?? null;
 }
 
-/**
- * Why an approver should look twice: what a command destroys irreversibly. It only adds emphasis to an approval. Finding
- * nothing does not make a command safe.
- */
+/** What a command destroys irreversibly, for an approver. Finding nothing does not make a command safe. */
 export function findDanger(command: string | readonly string[]): LocalizedText | undefined {
   const { commands } = typeof command === "string" ? unwrapCommand(parseCommand(command)) : unwrapArgv(command);
   for (const seen of commands) {

@@ -102,10 +102,7 @@ const OPENER = /\$[({[]|[<>@?*+!]\(|`|<</g;
 const MAX_CACHED = 16;
 const cache = new BoundedMap<string, ParsedCommand>(MAX_CACHED);
 
-/**
- * Parses bash text. Never throws and never guesses: `problem` reports what could not be read. The last results are cached,
- * because one call is parsed by many checks.
- */
+/** Parses bash text. Never throws or guesses: see `problem`. Cached, because many checks parse one call. */
 export function parseCommand(text: string): ParsedCommand {
   const cached = cache.get(text);
   if (cached) return cached;
@@ -308,10 +305,7 @@ const CONTINUATION = String.raw`\\\n`;
 const PIECE = new RegExp(`${CONTINUATION}|${SINGLE_QUOTED}|${DOUBLE_QUOTED}|(${UNQUOTED})`, "uy");
 const EXPANDED_TILDE_OR_COMMENT = /(?:^|[:=])~|^#/;
 
-/**
- * The value of one word of source, if it is certain without running anything; undefined otherwise. Deliberately
- * narrower than the grammar: it never guesses.
- */
+/** The value of one word if it is certain without running anything; narrower than the grammar on purpose. */
 export function literalWord(source: string): string | undefined {
   let value = "";
   PIECE.lastIndex = 0;

@@ -347,10 +347,7 @@ const LOOK_ALIKES: ReadonlyMap<string, string> = new Map([
   ["\r\n", "\n"],
 ]);
 
-/**
- * Replaces compatibility forms, quotes, dashes and line ends by their plain form. Removes blanks at line ends and
- * between Chinese, Japanese or Korean and Latin text.
- */
+/** Plain forms of compatibility characters, quotes, dashes, line ends; no blanks at ends or between CJK and Latin. */
 function normaliseText(original: string): NormalisedText {
   const starts: number[] = [];
   const ends: number[] = [];

@@ -38,10 +38,7 @@ export interface BrowserProgramOptions {
   load?: () => Promise<Playwright>;
 }
 
-/**
- * All traffic of pages goes through the proxy: the browser resolves no names, uses no UDP and does not bypass the proxy
- * for local addresses.
- */
+/** All traffic of pages goes through the proxy: no names are resolved, no UDP, no bypass for local addresses. */
 const ARGUMENTS = [
   "--disable-quic",
   "--dns-prefetch-disable",

@@ -189,10 +189,7 @@ export interface ReadJson {
   notes: string[];
 }
 
-/**
- * Parses JSON (RFC 8259) and refuses what parsers interpret differently (RFC 7493): duplicate keys, half of a surrogate
- * pair, numbers that are too large. JSON.parse accepts these, and its errors have no line.
- */
+/** Parses JSON (RFC 8259) and refuses what parsers read differently (RFC 7493). JSON.parse does not, nor has lines. */
 export function readJson(text: string): ReadJson {
   return new JsonReader(text).read();
 }

@@ -141,10 +141,7 @@ interface Choice {
   likelihood(): Likelihood;
 }
 
-/**
- * The likely tools of conversations. They are chosen once for each conversation: if they changed while it goes on, providers
- * could not cache the definitions.
- */
+/** The likely tools, chosen once for each conversation: a change would undo the provider's cache. */
 export class LikelyTools {
   readonly #chosen = new BoundedMap<string, readonly string[]>(MAX_CONVERSATIONS);
 

@@ -457,10 +457,7 @@ export interface Patched {
   hunks: { line: number; step: MatchStep }[];
 }
 
-/**
- * Applies the hunks of one file, all or none. Unchanged lines keep their bytes, added lines get the common line end of
- * the file, and its byte order mark and final line end stay the same. An empty file gets a final line end.
- */
+/** Applies the hunks of one file, all or none. Unchanged lines, byte order mark and final line end keep their bytes. */
 export function applyHunks(text: string, hunks: readonly Hunk[], path?: string): Promise<Patched> {
   return inSlices(applySteps(text, hunks, path));
 }
@@ -577,10 +574,7 @@ interface Candidates {
 /** Of all hunks together. Thousands of hunks that match nearly everywhere would take minutes and gigabytes. */
 const MAX_CANDIDATES = 1_000_000;
 
-/**
- * Locates hunks in file order, each after the previous one. The result is unambiguous only if the first matches from
- * the top and the last matches from the bottom agree.
- */
+/** Locates hunks in file order. Unambiguous only if the first matches from the top and bottom agree. */
 function* locateHunks(lines: readonly Line[], hunks: readonly Hunk[]): Generator<void, LocatedHunks> {
   const found: LocatedHunk[] = [];
   const all: Candidates[] = [];

@@ -365,10 +365,7 @@ interface Located {
   range: TextRange;
 }
 
-/**
- * Applies edits that all refer to the given text, never to the result of another edit. Applies all of them or throws.
- * New text gets the line ends of the text it replaces; everything outside the splices is unchanged.
- */
+/** Applies edits that all refer to the given text, or throws. New text gets the line ends of what it replaces. */
 export function replaceText(text: string, edits: readonly TextEdit[], shown = "the file"): Replaced {
   if (edits.length === 0) {
     throw toolError("invalid_input", "edits is empty", {

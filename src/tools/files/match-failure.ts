@@ -256,10 +256,7 @@ interface Probe {
   wantedLine: number;
 }
 
-/**
- * The passages that are most similar to the wanted lines, best first. Words of the wanted lines vote for lines that
- * contain them, and only the best candidates are compared in full. So the cost is a few searches of the text.
- */
+/** The most similar passages, best first. Words of the wanted lines vote, and only the best are compared in full. */
 function findNearMatches(text: string, lines: readonly Line[], wanted: readonly string[], max: number): NearMatch[] {
   const firstWanted = wanted.findIndex((line) => !isBlank(line));
   if (firstWanted < 0) return [];

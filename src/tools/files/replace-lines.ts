@@ -8,10 +8,7 @@ export interface LineChange {
   added: readonly string[];
 }
 
-/**
- * The changes between two versions of the lines from index `first`: common lines stay unchanged. `write` gives
- * added lines their final form; it gets their position in the file and in the new lines.
- */
+/** The changes between two versions of lines from index `first`. `write` gives added lines their final form. */
 export function changedLines(
   first: number,
   oldLines: readonly string[],
@@ -42,10 +39,7 @@ export function joinAdjacent(changes: readonly LineChange[]): LineChange[] {
   return joined;
 }
 
-/**
- * Converts line changes to splices of the text. Unchanged lines keep their bytes, and the file keeps its final line end
- * or the lack of one. `lineEnd` returns the line end for the added line at `index` of a change.
- */
+/** Line changes as splices: unchanged lines keep their bytes. `lineEnd` is that of the added line at `index`. */
 export function replaceLines(
   text: string,
   lines: readonly Line[],

@@ -44,10 +44,7 @@ const MAX_LOOSE_LINES = 5000;
 /** In overlapping runs together: among equal lines a run begins at each of them. */
 const MAX_REINDENTED_LINES = 50_000;
 
-/**
- * Finds `oldString` in `text` with the first step that has a match. All steps except the first two match whole lines,
- * and each line must be equal under the fold of that step: a match never covers a line that is not in the old text.
- */
+/** Finds `oldString` by the first step that matches. All but two match whole lines that are equal under their fold. */
 export function findMatch(text: string, oldString: string, options: { all?: boolean } = {}): TextMatch | undefined {
   const all = options.all ?? false;
   const wanted = text.startsWith("\uFEFF") ? withoutBom(oldString) : oldString;
@@ -345,10 +342,7 @@ export function findReindent(modelLines: readonly string[], fileLines: readonly 
   return findShift(pairs) ?? findConversion(pairs) ?? findFirstLineShift(pairs);
 }
 
-/**
- * For text that lost its indentation: all lines of the model have the same depth, and new lines get the depth of the
- * line they replace.
- */
+/** For lost indentation: the model's lines have one depth, and new lines get that of the line they replace. */
 export function findFlatReindent(modelLines: readonly string[], fileLines: readonly string[]): Reindent | undefined {
   const pairs = pairIndents(modelLines, fileLines);
   const flat = pairs[0]?.model;
@@ -465,10 +459,7 @@ export interface Line {
 
 const BOM = "\uFEFF";
 
-/**
- * Splits at LF, CRLF or a lone CR. A byte order mark belongs to no line, and a final line end does not begin another
- * line. Joining all lines with their line ends gives the text again, without the mark.
- */
+/** Splits at LF, CRLF or a lone CR. Joined lines give the text again, without its byte order mark. */
 export function splitLines(text: string): Line[] {
   const lines: Line[] = [];
   let start = text.startsWith(BOM) ? 1 : 0;

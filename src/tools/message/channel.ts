@@ -117,10 +117,7 @@ const MAX_RESPONSE_BYTES = 2 * 1024 * 1024;
 const NOT_SENT =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CERT_|ERR_TLS_|UNABLE_TO_|SELF_SIGNED_)/;
 
-/**
- * Sends one request to a service. If it is not known whether the message was sent, the error says so, because a retry
- * might send it twice. A status of 400 and above is returned, not thrown.
- */
+/** Sends one request. The error says if the message may have been sent. A status of 400 and above is returned. */
 export async function callService(fetch: GuardedFetch, request: ServiceRequest): Promise<ServiceResponse> {
   const { service, url, method = "POST", headers = {}, body, signal } = request;
   const sent = body === undefined ? undefined : JSON.stringify(body);

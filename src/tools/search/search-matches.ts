@@ -199,10 +199,7 @@ interface LocatedText {
   info?: FileInfo;
 }
 
-/**
- * The text of located lines. If the file has changed since, lines that are no longer at their position are omitted. A
- * missing or unreadable file gives no lines.
- */
+/** The text of located lines; those that have moved since are omitted. A missing file gives none. */
 async function readLocated(files: Files, path: string, located: readonly LocatedLine[]): Promise<LocatedText> {
   const file = await files.openForRead(path).catch(() => null);
   if (file === null) return { lines: [] };

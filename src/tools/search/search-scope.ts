@@ -93,10 +93,7 @@ export interface Walk {
 const SKIPPED_FOLDERS = [".git", ".hg", ".svn", ".jj"];
 const TYPE_NAME = "selected";
 
-/**
- * ripgrep's options for the walk. An including `--glob` would override .gitignore. File types are applied after the
- * ignore files, so names are selected by a file type that is defined here.
- */
+/** ripgrep's options for the walk. Names are selected by a type defined here: `--glob` would override .gitignore. */
 export function walkOptions({ hidden, respectGitignore, only, type }: Walk): string[] {
   const options = [
     "--path-separator=/",

@@ -30,10 +30,7 @@ const TIMEOUT_MS = 20_000;
 const IDLE_MS = 60_000;
 const LIMITS = { maxOldGenerationSizeMb: 768, stackSizeMb: 8 };
 
-/**
- * Converts pages with defuddle and linkedom if they are installed: in one thread, started with the first page and ended
- * when idle, one page at a time. Without them, converts at once with `htmlToMarkdown`.
- */
+/** Converts pages with defuddle and linkedom if installed, in one thread, one at a time; else `htmlToMarkdown`. */
 export function createPageConverter({
   clock = systemClock,
   timeoutMs = TIMEOUT_MS,
@@ -121,10 +118,7 @@ function findPackages(): ConverterPackages | "missing" {
   }
 }
 
-/**
- * Runs in its own thread: converting a large page takes seconds, and a hostile one may take forever. It is a string, so
- * it needs no file next to the bundle. Scripts of pages do not run, and nothing is loaded for them.
- */
+/** In its own thread, as a string without a file: a page may take forever. No scripts run, nothing is loaded. */
 const PAGE_WORKER_SOURCE = `
 const { parentPort, workerData } = require("node:worker_threads");
 globalThis.fetch = undefined;
