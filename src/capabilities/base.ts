@@ -278,10 +278,7 @@ function approvalOptions({
 
 const RECENT_ENTRIES = 100;
 
-/**
- * People trust a folder's configuration before there is a store. So the first process that uses the configuration writes to
- * the audit log what was trusted.
- */
+/** Folders are trusted before there is a store, so the first process that uses one logs what was trusted. */
 async function noteTrust(audit: AuditLog, folder: string, { items }: Pick<TrustStatus, "items">): Promise<void> {
   const trusted = items.filter(({ isTrusted }) => isTrusted);
   const digests = trusted.map(({ digest }) => digest).sort();

@@ -10,10 +10,7 @@ interface Awaiting {
   awaited: readonly PendingResult[];
 }
 
-/**
- * Collects the results of calls that were answered `pending`. A worker, an approval or a client may end them, here or in
- * another process. Those that ended before are collected at once.
- */
+/** Collects the results of `pending` calls, whichever process ends them. Those that ended before come at once. */
 export async function watchLateResults(haft: Haft, { caller, awaited }: Awaiting): Promise<LateResults> {
   const waiting = new Set(awaited.map(({ callId }) => callId));
   let ended: ToolResult[] = [];

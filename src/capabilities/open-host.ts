@@ -67,10 +67,7 @@ export interface HaftHost {
   readonly channels: readonly OpenChannel[];
   /** Things to know: calls that were lost, changes that were rolled back, settings that are not trusted yet. */
   readonly warnings: readonly string[];
-  /**
-   * Waits `graceMs` for running calls and jobs (default: 0), ends what still runs, and writes what is not written yet. Tries
-   * every step, then rejects with the first failure.
-   */
+  /** Waits `graceMs` (default: 0), then ends what runs. Tries every step, then rejects with the first failure. */
   close(options?: { graceMs?: number }): Promise<void>;
 }
 

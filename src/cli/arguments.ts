@@ -42,10 +42,7 @@ export const GLOBAL_OPTIONS = {
   version: { type: "flag", short: "v", about: "Show the version" },
 } as const satisfies OptionSpecs;
 
-/**
- * The words that name the command, and everything else in order. Only global options may come before them: whether another
- * option takes a value is not known yet.
- */
+/** The words of the command, and the rest in order. Before them only global options: others may take a value. */
 export function splitCommand(argv: readonly string[]): { words: string[]; others: string[] } {
   const options = parserOptions(GLOBAL_OPTIONS);
   const { tokens } = parseArgs({ args: [...argv], options, strict: false, allowPositionals: true, tokens: true });

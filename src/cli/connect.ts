@@ -1,7 +1,4 @@
-/**
- * The API client of a command: of the server at `--url`, of the running server of the workspace, or of a runtime in this
- * process. All three have the same methods.
- */
+/** The API client of a command: of `--url`, of the workspace's running server, or of a runtime in this process. */
 import type { Contract } from "../contracts/contract.ts";
 import type { ApiClient } from "../contracts/index.ts";
 import { UsageError } from "./arguments.ts";

@@ -15,10 +15,7 @@ import { userName } from "./terminal.ts";
 
 export type InProcessTarget = Pick<Invocation, "folder" | "terminal" | "output" | "embedded">;
 
-/**
- * Answers requests in this process, and opens only what they need: the configuration, the store, or a host with the
- * capabilities of the command.
- */
+/** Answers requests in this process, and opens only what they need. */
 export class InProcessHost {
   readonly #target: InProcessTarget;
   readonly #options: ConnectOptions;

@@ -34,10 +34,7 @@ export async function waitForServers(
   }
 }
 
-/**
- * Waits until the tools of MCP servers are registered: a runtime that was opened for one command has just started to connect.
- * For the tool of one server, only that server is waited for.
- */
+/** Waits for the tools of MCP servers, or of one server: a runtime of one command has just started to connect. */
 export async function waitForTools(
   client: McpClient,
   { url, interrupted, output, maxMs = MAX_TOOLS_WAIT_MS }: WaitForToolsOptions,

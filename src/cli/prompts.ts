@@ -17,10 +17,7 @@ export interface KeysOptions {
   onInterrupt?: () => void;
 }
 
-/**
- * Reads a terminal while a question is open: key by key in raw mode, otherwise line by line. `close` restores the mode of
- * the terminal.
- */
+/** Reads a terminal while a question is open, by keys in raw mode, else by lines. `close` restores its mode. */
 export class TerminalKeys {
   readonly isRaw: boolean;
   readonly #input: KeyInput;

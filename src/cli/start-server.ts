@@ -210,10 +210,7 @@ function storeOf({ store }: HaftHost): { kind: string; place: string } {
   return { kind: engine, place };
 }
 
-/**
- * With the token of the configuration, which has every scope and which only the configuration can revoke, and one for the
- * commands of this user, which ends with the server.
- */
+/** The token of the configuration, with every scope, and one for this user's commands, which ends with the server. */
 export async function openServerTokens(
   host: HaftHost,
   configured: string | undefined,

@@ -308,10 +308,7 @@ export function needsItsProgram({ call, kind, waitsUntil = 0 }: ApprovalInfo): b
   return call.state === "approved" && kind === undefined && waitsUntil <= Date.now();
 }
 
-/**
- * Waits for the result of the approved call, whichever process runs it; without `ms` until it has ended, or no running process has
- * taken it.
- */
+/** Waits for the result of the approved call in any process; without `ms`, until it ended or no process takes it. */
 export async function waitForResult(
   client: ApprovalsClient,
   first: ApprovalAnswered,

@@ -26,10 +26,7 @@ export interface Spent {
   printedBytes: number;
 }
 
-/**
- * The limits of a program. Programs inside it, and the calls of its chains and subagents, share them: otherwise each level
- * would multiply them.
- */
+/** The limits of a program. What it calls shares them: otherwise each level would multiply them. */
 export class ProgramBudget implements CallBudget {
   readonly #limits: ProgramLimits;
   readonly #spent: Spent;

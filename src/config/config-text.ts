@@ -291,10 +291,7 @@ function requireShallow(text: string, file: string, format: "yaml" | "json" | "t
   }
 }
 
-/**
- * A copy of parsed data in plain objects. Refuses what aliases multiply or make cyclic, and keys that would reach a
- * prototype.
- */
+/** A copy of parsed data in plain objects. Refuses cycles, aliases that multiply, and keys that reach a prototype. */
 function copyParsed(value: unknown, file: string): unknown {
   let values = 0;
   const fail = (message: string): never => {

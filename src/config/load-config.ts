@@ -218,10 +218,7 @@ function shareProfiles(sources: readonly ConfigSource[]): ConfigSource[] {
 
 type Section<Key extends keyof HaftConfig> = NonNullable<HaftConfig[Key]>;
 
-/**
- * The settings that have one value. Rules, hooks and tool policies stay in their `ConfigSource`. The part that uses a
- * setting has its default.
- */
+/** The settings with one value. Rules, hooks and tool policies stay in their `ConfigSource`. */
 interface MergedConfig {
   tools: Pick<Section<"tools">, "timeout" | "maxConcurrent" | "webSearch">;
   permissions: Pick<Section<"permissions">, "defaultMode" | "defaultPermission" | "disableBypassPermissionsMode">;

@@ -263,10 +263,7 @@ function entriesOf(value: unknown): [string, unknown][] {
   return isObject(value) ? Object.entries(value) : [];
 }
 
-/**
- * An entry as a person sees it before trusting it. Commands are complete: nothing can hide by looking like a secret. Values of
- * variables and headers, and passwords in URLs, are hidden.
- */
+/** An entry before it is trusted. Commands are complete; values of variables, headers and passwords are hidden. */
 export function showTrustedFields(fields: Readonly<Record<string, unknown>>): string {
   const shown = Object.entries(fields).filter(([key]) => key !== "name");
   return JSON.stringify(Object.fromEntries(shown.map(([key, value]) => [key, showField(key, value)])));
@@ -300,10 +297,7 @@ function hide(name: string, value: string): string {
   return /(?:^|\s)-|[;|$`]/.test(value) ? value : hideSecrets(value);
 }
 
-/**
- * The files of the folder that a command line names. What they load in turn is not covered, such as imports of a script or
- * scripts of a package.json.
- */
+/** The files of the folder that a command line names. What these load in turn is not covered. */
 async function digestNamedFiles(words: readonly string[], folder: string): Promise<FileDigests> {
   const digests: FileDigests = {};
   for (const word of words) {

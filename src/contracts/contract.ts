@@ -1,7 +1,4 @@
-/**
- * What an API declares of itself. A contract is a record of endpoints; routes, the OpenAPI document, the clients and the
- * types of the handlers are derived from it. Nothing here runs a request.
- */
+/** What an API declares: routes, the OpenAPI document, clients and handlers' types follow. Nothing here runs. */
 import { z } from "zod";
 import type { Identity, Scope } from "./identity.ts";
 

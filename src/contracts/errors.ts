@@ -46,10 +46,7 @@ export interface ApiErrorOptions {
   headers?: Readonly<Record<string, string>>;
 }
 
-/**
- * A request that failed: thrown by handlers, sent as `ErrorAnswer`, and thrown again by every client. `unreachable` is
- * thrown by clients only, with status 0: no server answered.
- */
+/** A failed request: thrown by handlers, sent as `ErrorAnswer`, thrown again by clients. `unreachable`: no server. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   /** Of the HTTP response. */

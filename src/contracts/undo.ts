@@ -38,10 +38,7 @@ export const UndoRequest = namedObject("UndoRequest", {
   user: Name.optional(),
   agent: Name.optional(),
   change: Name.optional(),
-  /**
-   * Even if a file was changed since. Without it, such an undo fails with `stale`, and the error's `data.conflicts` has each
-   * file with both texts.
-   */
+  /** Even if a file was changed since. Otherwise it fails with `stale`; `data.conflicts` has both texts of each. */
   force: z.boolean().optional(),
 });
 export type UndoRequest = z.infer<typeof UndoRequest>;

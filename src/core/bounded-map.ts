@@ -1,7 +1,4 @@
-/**
- * A map of at most `max` entries. An entry that is set becomes the newest, and the oldest are dropped. A cache that sets
- * what it finds again keeps what was used last.
- */
+/** A map of at most `max` entries. What is set becomes the newest; the oldest are dropped. */
 export class BoundedMap<Key, Value> extends Map<Key, Value> {
   readonly #max: number;
 

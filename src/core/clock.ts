@@ -90,10 +90,7 @@ export function pause(ms: number, signal: AbortSignal | undefined, clock: Clock 
   });
 }
 
-/**
- * The work, until the signal aborts: then it rejects with the reason, and the work continues in the background. A value that
- * comes too late is passed to `onTooLate`, to be closed.
- */
+/** The work, until the signal aborts; then rejects with its reason. A value that comes later goes to `onTooLate`. */
 export function untilAborted<T>(
   work: Promise<T>,
   signal: AbortSignal | undefined,

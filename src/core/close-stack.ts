@@ -15,10 +15,7 @@ export interface CloseStackOptions {
   maxStepMs?: number;
 }
 
-/**
- * Closes what was opened, in reverse order. Every step is tried, also after one has failed. `close` rejects with the first
- * failure. Calling it again returns the same promise.
- */
+/** Closes in reverse order, and tries every step. `close` rejects with the first failure; again, the same promise. */
 export class CloseStack {
   readonly #steps: CloseStep[] = [];
   readonly #maxStepMs: number | undefined;

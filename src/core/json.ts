@@ -14,10 +14,7 @@ export interface PlainData {
   cuts: string[];
 }
 
-/**
- * A copy of any value as plain JSON data. Never throws: a cycle, a BigInt, a getter that throws or a gigabyte of text
- * becomes a note about it, because the tool has already run and its answer must not be lost.
- */
+/** Any value as plain JSON data. Never throws: a cycle, a throwing getter or a gigabyte of text becomes a note. */
 export function toPlainData(value: unknown, maxTextLength = MAX_DETAIL_TEXT_LENGTH): PlainData {
   const copier = new Copier(maxTextLength);
   const copy = isJsonPrimitive(value, maxTextLength) ? value : copier.copy(value, "", 0);

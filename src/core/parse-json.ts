@@ -15,10 +15,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/**
- * The text without commas before a closing bracket or the end, or undefined if it has none. A comma that follows no value
- * stays, so that `[,]` is not read as an empty list.
- */
+/** The text without commas before a closing bracket or the end; undefined if none. `[,]` keeps its comma. */
 export function withoutTrailingCommas(text: string): string | undefined {
   let kept = "";
   let from = 0;

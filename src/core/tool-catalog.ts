@@ -155,10 +155,7 @@ export class ToolCatalogue {
     }
   }
 
-  /**
-   * The MCP tools to replace. Throws if another tool has one of the names, or
-   * if a tool of another origin could be mistaken for it, by a model or by a name in a policy.
-   */
+  /** The MCP tools to replace. Throws if a tool of another origin has the name or could be mistaken for this one. */
   #conflictingNames(tool: AnyTool): Set<string> {
     const rivals = new Set<string>();
     for (const name of [tool.name, ...tool.aliases]) {

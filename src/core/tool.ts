@@ -80,10 +80,7 @@ export interface ToolDialect {
   parameters?: Readonly<Record<string, string>>;
   /** Default: the tool's own. */
   description?: string | ToolDescription;
-  /**
-   * Its parameters, if they differ in more than their names. `convertInput` makes the tool's own of them; `parameters` then
-   * has those that differ only in their names.
-   */
+  /** Its parameters, if more than their names differ: `convertInput` converts them. */
   schema?: JsonSchema;
 }
 

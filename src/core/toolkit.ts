@@ -2,10 +2,7 @@ import type { CallOptions, Execute, ToolScope } from "./call.ts";
 import { gateOf } from "./gate.ts";
 import type { AnyTool } from "./tool.ts";
 
-/**
- * The tools of one agent. A name that is not in it is refused, also if the registry has it. `haft.tools.toolkit()` makes one
- * that runs in that runtime.
- */
+/** The tools of one agent: any other name is refused. `haft.tools.toolkit()` makes one that runs in that runtime. */
 export class AgentToolkit implements ToolScope {
   readonly #tools = new Map<string, AnyTool>();
   readonly #aliases = new Map<string, AnyTool>();

@@ -258,10 +258,7 @@ export interface AuditLog extends CallLog {
   counts(range: { since: number; until: number; by: "minute" | "hour" }): Promise<AuditCounts[]>;
   /** The same by caller. */
   callerCounts(range: { since: number; until: number; by: "minute" | "hour" }): Promise<CallerCounts[]>;
-  /**
-   * Calls of all processes, newest first: the last entry of each. That is `call_begun` while it runs, and `approval_asked`
-   * while its caller waits for an answer.
-   */
+  /** Calls of all processes, newest first, each by its last entry: `call_begun` while it runs, for example. */
   calls(filter?: CallFilter & { limit?: number; cursor?: string }): Promise<AuditPage>;
   /** The entries, with the input of the call where only an earlier entry has it. */
   withInputs(entries: readonly AuditEntry[]): Promise<AuditEntry[]>;
@@ -285,19 +282,13 @@ export interface AuditLog extends CallLog {
 
 /** The log of calls. */
 export interface CallLog {
-  /**
-   * The tool runs next: every earlier stage has passed. If the log cannot write, it rejects, and a
-   * tool that changes things does not run.
-   */
+  /** The tool runs next. If it rejects, because the log cannot write, a tool that changes things does not run. */
   begun(call: Call): MaybePromise<void>;
   /** The entry that `begun` would write, to be written together with the call's row. Then `begun` does nothing. */
   beginEntry?(call: Call): ChangeEntry;
   /** The call was answered. Without an earlier `begun` it was refused or is pending. */
   closed(call: Call, result: ToolResult): MaybePromise<void>;
-  /**
-   * The entry that `closed` or, if the result is late, `corrected` would write, to be written together with a change of
-   * the call's state. Once it is written, the other method does nothing.
-   */
+  /** The entry of `closed` or `corrected`, to be written with the call's state; the other method then does nothing. */
   endEntry?(call: Call, result: ToolResult, isLate: boolean): ChangeEntry;
   /** The real result of a call that was closed as `unknown_outcome`. */
   corrected?(call: Call, result: ToolResult): MaybePromise<void>;

@@ -223,10 +223,7 @@ const HEAD_SHARE = 0.5;
 /** How far to look for a line end before cutting inside a line. */
 const BOUNDARY_BYTES = 1024;
 
-/**
- * Head and tail of a text within a budget of UTF-8 bytes, cut at a nearby line end if there is one, with a line between them
- * that says how much is missing and `where` the rest is.
- */
+/** Head and tail of a text in UTF-8 bytes, cut at line ends if near, and a line about what is missing and `where`. */
 export function cutMiddle(text: string, budget: number, where: (gap: Gap) => string): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= budget) return text;

@@ -1,10 +1,7 @@
 import { type Call, type CallIn, toolOf } from "../core/call.ts";
 import type { AnyTool, ToolKind } from "../core/tool.ts";
 
-/**
- * Locks by resource. A nested call may use a lock that an ancestor holds, so a chain which
- * writes a file may call a tool that writes it, while two nested calls still take turns.
- */
+/** Locks by resource. A nested call may use a lock of its ancestor; two nested calls still take turns. */
 class LockTable {
   /** The holders of a lock: the last one uses it, the earlier ones are its ancestors. */
   readonly #holders = new Map<string, Call[]>();

@@ -30,10 +30,7 @@ export interface HostContextOptions {
   clock: Clock;
 }
 
-/**
- * Hands the data of the host to a call: its own, that of the call that made it, or what `contextFor` returns. Before
- * anything is decided about the call, because the tool may decide by it.
- */
+/** Hands a call the host's data: its own, its parent's or of `contextFor`. First, because the tool may decide by it. */
 export function hostContext({ contextFor, forAll = false, clock }: HostContextOptions): HostContextStage {
   const kept = new BoundedMap<string, unknown>(MAX_KEPT);
   const byKey = new BoundedMap<string, unknown>(MAX_KEYS);

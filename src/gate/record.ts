@@ -128,10 +128,7 @@ function unwritten(call: Call, cause: unknown): ToolResult | undefined {
 /** What a store reports if it cannot be written. Other errors end the call. */
 const STORE_FAILURES: ReadonlySet<string> = new Set(["io_error", "unavailable"]);
 
-/**
- * For a stage that stores something about a call. A read-only call passes it even if the store cannot be written, because
- * of a full disk, for example; the result says so.
- */
+/** For a stage that stores something: a read-only call passes also if the store cannot be written, and says so. */
 export function passIfUnwritten(stage: Stage): Stage {
   const pass = (call: Call, cause: unknown): undefined => {
     if (!toolOf(call).isReadOnly || isCharged(call) || !STORE_FAILURES.has(toFailure(cause).code)) throw cause;

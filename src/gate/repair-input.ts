@@ -13,10 +13,7 @@ export interface Reading {
   repairs: string[];
 }
 
-/**
- * Repairs unambiguous mistakes at the places that the schema reports. The input is our own copy and is changed in
- * place. The caller must validate again: a repair is a guess. `isText`: the values were written as text.
- */
+/** Repairs unambiguous mistakes in place where the schema reports them; validate again. `isText`: values were text. */
 export function repairInput(
   input: Record<string, unknown>,
   issues: readonly SchemaIssue[],
@@ -49,10 +46,7 @@ export interface UnknownParameter {
   known: readonly string[];
 }
 
-/**
- * Renames parameters that differ from exactly one declared one in case or in how words are separated. All or none, and
- * none if two parameters would get the same name. `canonical` has the parameters that aliases of the tool mean.
- */
+/** Renames parameters that differ in case or separators from one declared one: all, or none if two would be equal. */
 export function repairKeys(
   input: Record<string, unknown>,
   unknown: readonly UnknownParameter[],

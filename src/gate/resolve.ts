@@ -11,10 +11,7 @@ import { isObject } from "../schema/json-schema.ts";
 /** Not worth a note. */
 const DEFAULT_VERSION = "1.0.0";
 
-/**
- * Finds the tool of a name: in the caller's toolkit if it has one, else in the registry. Tools that the caller cannot see
- * are not suggested for a wrong name.
- */
+/** Finds a tool by name in the caller's toolkit, else in the registry. Suggests only tools that the caller can see. */
 export function resolve(registry: ToolRegistry, isShown: (tool: AnyTool) => boolean = () => true): Stage {
   return {
     name: "resolve",

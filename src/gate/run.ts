@@ -51,10 +51,7 @@ export interface RunHost extends ContextHost {
   settledLate(call: GateCall, succeeded: boolean, result?: ToolResult): void;
 }
 
-/**
- * Runs a tool's code under a time limit and answers exactly once. The code may throw null,
- * return a cycle, never settle, ignore its signal, settle twice or continue after the timeout: the answer does not change.
- */
+/** Runs a tool under a time limit and answers exactly once, whatever its code throws, returns, settles or ignores. */
 export function runTool(call: GateCall, host: RunHost): void {
   if (call.aborted) return fail(call, host, call.aborted);
   const { clock, events } = host;

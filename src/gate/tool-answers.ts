@@ -12,10 +12,7 @@ export interface ToolAnswers {
   permission?: { value: ToolPermission | undefined };
 }
 
-/**
- * Thrown by synchronous code that needs a value of which the tool returned a promise. `withAnswers` awaits it and runs the
- * code again. Tools that return the value itself never cause it, so rules stay synchronous for them.
- */
+/** Synchronous code needs a value that the tool promised: `withAnswers` awaits it and runs the code again. */
 class AnswerPending extends TypeError {
   readonly #store: (answers: ToolAnswers) => Promise<void>;
 

@@ -69,10 +69,7 @@ interface ReadOutput {
   pending: PendingResult["pending"] | undefined;
 }
 
-/**
- * Accepts plain data, a ToolOutput, or a result with the field names of another convention.
- * `declaresOutput`: the tool has an output schema, so data that resembles a result is data.
- */
+/** Reads plain data, a ToolOutput or a foreign result. `declaresOutput`: what only resembles a result is data. */
 export function readOutput(value: unknown, declaresOutput: boolean): ReadOutput {
   if (typeof value === "object" && value !== null) {
     const shaped = readShaped(value, declaresOutput);

@@ -22,10 +22,7 @@ import {
 /** Max depth of nested unions; deeper ones are not narrowed. */
 const MAX_DEPTH = 8;
 
-/**
- * For a union with a discriminator (`type: "move"`), only the alternatives that fit the value: a property of
- * another alternative is unknown. Other schemas stay as they are.
- */
+/** Of a union with a discriminator (`type: "move"`), only what fits: properties of other alternatives are unknown. */
 function narrowUnion(root: JsonSchema, schema: JsonSchema, value: object, depth = 0): JsonSchema {
   const whole = "properties" in schema ? schema : (resolveRef(root, schema) ?? schema);
   const keyword = Array.isArray(whole["anyOf"]) ? "anyOf" : "oneOf";
@@ -51,10 +48,7 @@ interface KnownKeys {
   isOpen: boolean;
 }
 
-/**
- * Finds unknown parameters. Schema libraries drop them silently, and a model whose misspelled
- * parameter was dropped believes that it was used.
- */
+/** Finds unknown parameters, which schema libraries drop silently while the model believes that they were used. */
 class UnknownParameters {
   readonly #root: JsonSchema;
   /** Weak: the schema of list items may be a new object each time. */

@@ -95,10 +95,7 @@ interface Started {
   endedBy: string | undefined;
 }
 
-/**
- * The tools of one plugin in a process of their own, which is started again after it ended. A tool that blocks, crashes or
- * uses too much memory ends only this process.
- */
+/** The tools of one plugin in a process of their own, which is started again if one of them ends it. */
 export class PluginProcess {
   readonly #reference: PluginReference;
   readonly #options: PluginProcessOptions;

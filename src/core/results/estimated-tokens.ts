@@ -27,10 +27,7 @@ KINDS.fill(DIGIT, 0x30, 0x3a).fill(UPPER, 0x41, 0x5b).fill(LOWER, 0x61, 0x7b);
 KINDS[0x20] = KINDS[0x09] = SPACE;
 KINDS[0x0a] = KINDS[0x0d] = LINE_END;
 
-/**
- * Without a tokenizer: within a fifth of o200k_base for prose, code, logs, JSON, Chinese, Japanese, Korean and base64.
- * A token is a word, up to three digits, or one or two other characters; the weights were fitted to such texts.
- */
+/** Without a tokenizer: within a fifth of o200k_base for prose, code, logs, JSON, Chinese, Japanese, Korean, base64. */
 export const estimatedTokens: TokenCounter = {
   name: "estimate",
   count(text) {

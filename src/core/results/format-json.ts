@@ -5,10 +5,7 @@ const MAX_LENGTH = 16 * 1024 * 1024;
 /** A text without such a line is readable as it is. */
 const LONG_LINE = 1_000;
 
-/**
- * JSON in few lines of readable length, or undefined if the text is not JSON with a long line. Only blanks change: numbers
- * and strings stay as they are written.
- */
+/** JSON in few lines of readable length; undefined without a long line. Only blanks change. */
 export function formatJson(text: string): string | undefined {
   if (text.length < LONG_LINE || text.length > MAX_LENGTH || !/^\s*[[{]/.test(text)) return undefined;
   if (text.split("\n").every((line) => line.length < LONG_LINE)) return undefined;

@@ -6,10 +6,7 @@ type Step = { key: string } | { index: number } | { from?: number; to?: number }
 const STEP =
   /\.?\*|\.?([\p{L}_$][\p{L}\p{N}_$-]*)|\[\s*(?:\*|(-?\d+)|(-?\d*):(-?\d*)|("(?:[^"\\]|\\.)*"|'[^']*'))\s*\]/uy;
 
-/**
- * The value at a path such as `items[0].name`, `$.items[10:20]` or `items[*].id`. A range and `*` give lists.
- * Throws an error that names the last part that exists.
- */
+/** The value at a path such as `items[0].name` or `$.items[10:20]`. A range and `*` give lists. Throws an error. */
 export function queryJson(data: unknown, path: string): unknown {
   return follow(data, parsePath(path), "$");
 }

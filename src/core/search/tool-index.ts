@@ -109,10 +109,7 @@ function frequencyOf(term: Term | undefined): number {
   return term === undefined ? 0 : term.postings.length / 2;
 }
 
-/**
- * Ranked search over tools: BM25 with field weights, exact names and prefixes first. `add` is lazy: the words
- * are indexed at the next search.
- */
+/** Ranked search over tools: BM25 with field weights, exact names and prefixes first. Words are indexed lazily. */
 export function createSearchIndex(): SearchIndex {
   const waiting = new Map<string, { fields: SearchFields; order: number }>();
   const slotById = new Map<string, number>();

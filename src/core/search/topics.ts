@@ -85,10 +85,7 @@ export const topicWeight = 0.5;
 const none: readonly string[] = [];
 const byWord = new Map<string, string[]>();
 
-/**
- * The topics of a stemmed word, as words that no text has. "bitcoin" and "blockchain" share one, so a question finds
- * a tool, or a past question, that says the same in other words.
- */
+/** The topics of a stemmed word, as words of no text: "bitcoin" and "blockchain" share one. */
 export function topicsOf(word: string): readonly string[] {
   if (byWord.size === 0) {
     for (const [at, topic] of topics.split("|").entries()) {

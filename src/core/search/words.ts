@@ -161,10 +161,7 @@ interface Indexed {
   readonly next: Indexed | undefined;
 }
 
-/**
- * A bounded cache from raw words to stems, by hash: tool texts repeat a small vocabulary, and a known word
- * is not even sliced out of its text.
- */
+/** Raw words to stems, by hash: tool texts repeat few words, and a known word is not even sliced out. */
 const remembered = new Map<number, Indexed>();
 const rememberedLimit = 50_000;
 
@@ -304,10 +301,7 @@ const derivations: readonly { suffix: string; replacement: string; remaining: nu
     return { suffix, replacement, remaining: Number(remaining) };
   });
 
-/**
- * Maps the forms of an English word to one key (not to a dictionary word): converts, converting, converter → convert.
- * Expects lower case; words with digits or of other scripts are returned unchanged.
- */
+/** Maps the forms of an English word to one key: converts, converting → convert. Lower case; others stay. */
 export function stem(word: string): string {
   const known = irregular.get(word);
   if (known !== undefined) return known;

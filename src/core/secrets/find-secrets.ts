@@ -132,10 +132,7 @@ function buildIndex(): Index {
   return { always, pairs, keywords: lists };
 }
 
-/**
- * For each rule the parts of the text around its keywords, as pairs of places. Parts that touch each other are one, so a
- * rule searches nothing twice.
- */
+/** For each rule the parts of the text around its keywords, joined where they touch, as pairs of places. */
 function keywordWindows(text: string, { pairs, keywords }: Index): Map<Rule, number[]> {
   const windows = new Map<Rule, number[]>();
   let before = foldedAt(text, 0);

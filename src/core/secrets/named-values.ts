@@ -165,10 +165,7 @@ function valueAt(text: string, at: number): Value | undefined {
 
 interface Named {
   name: string;
-  /**
-   * `--name=value` and `;name=value`, `NAME=value`, `"name": "value"`, a line `name: value`, or anything else, which may
-   * be source code.
-   */
+  /** `--name=value` and `;name=value`, `NAME=value`, `"name": "value"`, a line `name: value`, or maybe source code. */
   form: "option" | "shell" | "data" | "line" | "code";
   isStrong: boolean;
 }

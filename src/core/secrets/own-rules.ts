@@ -1,7 +1,4 @@
-/**
- * Prefixes that only tokens have. The rules of gitleaks want the exact length and alphabet; a mask need not be that
- * strict, and services change both.
- */
+/** Prefixes of tokens, without the exact length and alphabet of gitleaks: a mask need not be that strict. */
 const TOKEN_PREFIXES = `
   sk-ant- sk-proj- sk-or- sk-svcacct- sk-admin- sk-lf- pk-lf- sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_
   pk_live_ whsec_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- glptt- glrt- glrtr- gldt- glcbt- glft- glsoat- glimt-

@@ -65,10 +65,7 @@ export interface PartOptions {
   isVerbose?: boolean;
 }
 
-/**
- * Everything that a person decides by, the most important first, and nothing twice: an argument that the preview shows in
- * full is not repeated. Interfaces lay the parts out.
- */
+/** Everything that a person decides by, the most important first and nothing twice. Interfaces lay it out. */
 export function approvalParts(approval: ShownApproval, options: PartOptions = {}): ApprovalPart[] {
   const { now = Date.now(), isVerbose = false } = options;
   if (approval.questions) return questionParts(approval, approval.questions, now);

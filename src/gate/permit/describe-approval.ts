@@ -1,10 +1,7 @@
 import { approvalParts, showInline, type ShownApproval, visibleLines } from "./approval-parts.ts";
 import { ruleExamples as examplesOfRule } from "./rules/rule-examples.ts";
 
-/**
- * The whole approval request, line by line, for a log or a message: who asks, why, and what exactly would run. Nothing is
- * left out: a call that cannot be shown in full was refused earlier.
- */
+/** The approval request for a log or a message, complete: a call that cannot be shown in full was refused earlier. */
 export function describeApproval(approval: ShownApproval): string[] {
   const { level } = approval.summary?.risk ?? {};
   const ruleExamples = approval.ruleExamples ?? approval.suggestedRules.map(examplesOfRule);

@@ -54,10 +54,7 @@ export class StoredCallRunner {
     return { row: await calls.answer(id, answer), wasHeld };
   }
 
-  /**
-   * The result of the call once it has ended; `pending` if this runtime is closed first. Runs the call if it is approved and no
-   * live process waits for it.
-   */
+  /** The result of the call once it has ended; `pending` if this runtime closes first. Runs it if nobody else does. */
   async follow(id: string, options: FollowOptions = {}): Promise<ToolResult> {
     const { calls } = this.#options;
     const last: { row?: StoredCall } = {};

@@ -21,10 +21,7 @@ export interface TaintOptions {
 }
 
 export interface Taint {
-  /**
-   * Records which labels results have brought into their sessions. It is before `known`: a replayed result also
-   * enters this session.
-   */
+  /** Notes the labels that results bring into sessions. Before `known`: a replayed result also enters this one. */
   readonly stage: Stage;
   /** Whether calls of this tool can have a label. */
   canLabel(tool: AnyTool): boolean;

@@ -158,10 +158,7 @@ export function isAsking({ decision, key }: Verdict): boolean {
   return decision === "ask" || key === "verdict.dontAsk";
 }
 
-/**
- * Whether these rules would allow the call, through the whole policy. An ask rule, a hook, provenance or a definition that nobody
- * has reviewed still asks in spite of them.
- */
+/** Whether these rules would allow the call. Ask rules, hooks, provenance and unreviewed definitions still ask. */
 export async function wouldAllow(
   suggested: readonly string[],
   call: Call,

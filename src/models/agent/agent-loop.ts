@@ -495,10 +495,7 @@ function retryAfterMs(error: unknown): number {
   return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : 0;
 }
 
-/**
- * Gives every call of a turn a unique id. The model's id is used only if it looks unique: a reused id, or one that merely
- * counts, would match this call to the result of another one.
- */
+/** Gives every call of a turn a unique id. A reused or counting id of the model would match another call's result. */
 function extractCalls(parts: MessagePart[], context: ToolCallContext): ToolCallPart[] {
   const used = new Set(context.toolCalls.map(({ callId }) => callId));
   const calls: ToolCallPart[] = [];

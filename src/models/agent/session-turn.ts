@@ -249,10 +249,7 @@ function stateAfter({ stop }: TurnEnd, pending: readonly PendingCall[]): Session
   return pending.length > 0 ? "waiting" : "idle";
 }
 
-/**
- * The report of a child to its parent when it has finished or failed. A waiting child has not finished. `Sessions.stop`
- * reports a stop if the parent needs to know.
- */
+/** A child's report when it has finished or failed, not while it waits. `Sessions.stop` reports stops. */
 function announcementOf(
   { key, label, parent, turns }: Session,
   { end, state, at }: { end: TurnEnd; state: SessionState; at: number },

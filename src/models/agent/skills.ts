@@ -6,10 +6,7 @@ import { disarmText, oneLine } from "../../core/untrusted-text.ts";
 import type { Files } from "../../io/files/files.ts";
 import { type FrontMatter, readFrontMatter } from "../../io/files/front-matter.ts";
 
-/**
- * A folder with skills, one folder each, or with commands, one Markdown file each. If two have the same name, the one from the
- * first location is used.
- */
+/** A folder of skills (folders) or commands (Markdown files). Of two with one name, the first location's is used. */
 interface SkillLocation {
   files: Files;
   path: string;

@@ -135,10 +135,7 @@ function renameProperties(
 const TOOL_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 const MAX_NAME_LENGTH = 64;
 
-/**
- * A unique name for each of `names` that `pattern` accepts, in the same order. An accepted name stays. A replacement
- * depends only on the name itself, so it is the same in every step of a conversation.
- */
+/** A unique accepted name for each of `names`, in order. A replacement depends on the name only. */
 function shownNames(names: readonly string[], pattern: RegExp = TOOL_NAME): string[] {
   const taken = new Set(names.filter((name) => pattern.test(name)));
   return names.map((name) => {

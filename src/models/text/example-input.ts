@@ -5,10 +5,7 @@ import { itemAt, partsOf, propertiesOf, typesOf } from "../../schema/schema-prop
 /** The input in a text that shows only the form of a call. */
 export const INPUT_FORM: Readonly<Record<string, unknown>> = { parameter_name: "value" };
 
-/**
- * An example input for a tool, as a person would write it: examples, defaults and choices of the schema, or small values.
- * Undefined if no such input satisfies the schema.
- */
+/** An example input, from examples, defaults, choices or small values. Undefined if none satisfies the schema. */
 export function exampleInput(schema: JsonSchema): Record<string, unknown> | undefined {
   const input = exampleObject({ root: schema, schema, name: "", depth: 0 });
   try {

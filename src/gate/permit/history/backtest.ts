@@ -51,10 +51,7 @@ export interface BacktestOptions {
 const SLICE_MS = 10;
 const DEFAULT_MAX_CHANGED = 200;
 
-/**
- * Judges recorded calls by two policies, with the judge of the gate. Nothing runs. Yields after each page how many entries it
- * has looked at, and returns the report.
- */
+/** Judges recorded calls by two policies, with the judge of the gate. Yields its progress after each page. */
 export async function* backtest(
   pages: AsyncIterable<RecordedPage>,
   options: BacktestOptions,

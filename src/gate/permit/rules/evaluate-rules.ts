@@ -44,10 +44,7 @@ export function judgeCase(one: Case): Verdict {
   return settle({ decision: "ask", by: "policy", ...reasonText("verdict.nothingAllows") }, one.mode);
 }
 
-/**
- * As `judgeCase`, for a call that no rule can match and whose tool has no signature: without paths, commands and addresses
- * only the mode and the tool decide.
- */
+/** As `judgeCase`, without paths, commands and addresses: only the mode and the tool decide. */
 export function judgeWithoutRules(
   call: ToolCase,
   { mode, defaultPermission }: Omit<Case, "subject" | "rules">,
@@ -191,10 +188,7 @@ export interface CoverageOptions {
   mustNameStarted?(part: CommandPart): boolean;
 }
 
-/**
- * The rules that together allow a call: each thing that it touches must be covered by one of them, or be harmless.
- * Undefined if something is not covered.
- */
+/** The rules that together allow a call: each covers a thing that is not harmless. Undefined if something is left. */
 export function findCoverage(
   rules: readonly IndexedRule[],
   subject: Subject,

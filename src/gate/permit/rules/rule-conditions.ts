@@ -7,10 +7,7 @@ import type { Subject } from "./rule-subject.ts";
 const OPERATORS = [">=", "<=", "==", "!=", ">", "<"] as const;
 type Operator = (typeof OPERATORS)[number];
 
-/**
- * A comparison in a rule: of a parameter (`amount>100`, `order.total>100`, `currency==EU*`) or of an effect
- * (`effect:delete>10`).
- */
+/** A comparison in a rule: of a parameter (`order.total>100`, `currency==EU*`) or an effect (`effect:delete>10`). */
 export interface Condition {
   /** As written. */
   text: string;

@@ -57,10 +57,7 @@ export interface JudgedCall {
   defaultPermission?: ToolPermission | undefined;
 }
 
-/**
- * Permission rules of every source: deny, then ask, then allow, independent of their file. Compiled once; a verdict
- * is synchronous and names the rule and source that decided.
- */
+/** The rules of every source: deny, then ask, then allow. A verdict is synchronous and names what decided. */
 export class RuleSet {
   /** Counts every change. */
   readonly changes = new ChangeCounter();
@@ -190,10 +187,7 @@ export class RuleSet {
     this.#build(this.#sources.filter((source) => source.origin !== origin));
   }
 
-  /**
-   * What `Read` rules deny, as globs that a search skips (`denyGlobs` of a workspace): a search in
-   * a folder names none of the files that it reads.
-   */
+  /** What `Read` rules deny, as globs that a search skips (`denyGlobs` of a workspace). */
   deniedReadGlobs(cwd: string, home = homedir()): string[] {
     const bases = this.#basesOf(cwd, home);
     return this.#compiled

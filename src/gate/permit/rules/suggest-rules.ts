@@ -49,10 +49,7 @@ function suggestAll({ tool, input, cwd, home = homedir(), answers }: SuggestedFo
   return { narrow: narrow.length > MAX_RULES ? [] : narrow, broader };
 }
 
-/**
- * The suggestions that really allow the call. If there is none for a command, a rule for exactly this command; one whose
- * program is only known at run time has no such rule.
- */
+/** The suggestions that really allow the call. If none: this exact command, unless its program is only known later. */
 export async function suggestSufficientRules(
   call: SuggestedFor,
   allows: (rules: readonly string[]) => boolean | Promise<boolean>,
