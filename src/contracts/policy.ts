@@ -2,6 +2,7 @@ import { z } from "zod";
 import { CallMode, CallSubject, Count, Decision, Name, page, Text, Time, Verdict } from "./basics.ts";
 import { PROVENANCE_MODES } from "../core/call-summary.ts";
 import { endpoint, eventStream, named, namedObject, objects } from "./contract.ts";
+import { ExtendGrantRequest } from "./grants.ts";
 import { Done } from "./server.ts";
 
 export const RuleInfo = namedObject("RuleInfo", {
@@ -265,6 +266,8 @@ export const PolicyProposal = namedObject("PolicyProposal", {
   examples: z.array(z.string()),
   /** What it leaves open. */
   risk: z.string(),
+  /** The grant that accepting it gave. */
+  grant: z.string().optional(),
 });
 export type PolicyProposal = z.infer<typeof PolicyProposal>;
 
@@ -272,6 +275,8 @@ export type PolicyProposal = z.infer<typeof PolicyProposal>;
 export const ProposalAnswer = namedObject("ProposalAnswer", {
   id: Name,
   answer: z.enum(["accept", "never"]),
+  /** Give a grant with these bounds, to everybody but subagents, instead of saving the rules. */
+  grant: ExtendGrantRequest.optional(),
   /** The time that it was listed with. */
   from: Count.optional(),
 });
@@ -438,7 +443,7 @@ export const policy = {
     output: page("PolicyProposalPage", PolicyProposal),
   }),
   answerProposal: endpoint("POST /api/policy/proposals/answer", {
-    summary: "Save the rules of a proposal, or never see it again",
+    summary: "Save the rules of a proposal, give them as a grant, or never see it again",
     scope: "approve",
     body: ProposalAnswer,
     output: PolicyProposal,

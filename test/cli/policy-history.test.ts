@@ -95,6 +95,17 @@ test("what people answered yes to in several sessions is proposed, accepted, and
   // What is accepted is learned from the same time as what was listed.
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
   expect((await haft("policy", "suggest", "--since", tomorrow, "--accept", id)).code).toBe(1);
+  expect((await haft("policy", "suggest", "--for", "1h")).code).toBe(2);
+  // As a grant: it ends, its uses are counted, and while it lasts the same is not proposed.
+  const granted = (await haft("policy", "suggest", "--accept", id, "--for", "1h", "--uses", "2")).stdout;
+  expect(granted).toContain(": Write(./docs/*.md)");
+  expect(await list()).toEqual([]);
+  const statuses: string[] = [];
+  for (const at of [10, 11, 12])
+    statuses.push((await host.haft.execute("write", { path: `docs/page-${at}.md`, content: "x" })).status);
+  expect(statuses).toEqual(["completed", "completed", "pending"]);
+  await haft("grants", "revoke", /grt_\w+/.exec(granted)?.[0] ?? "");
+  expect((await list()).map((each) => each.id)).toEqual([id]);
   expect((await haft("policy", "suggest", "--accept", id)).stdout).toContain("saved: Write(./docs/*.md)");
   const explain = async (path: string) =>
     (await haft("policy", "explain", "write", `path=${path}`, "content=x")).stdout;

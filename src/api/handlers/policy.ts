@@ -85,6 +85,8 @@ export interface UntrustedRule {
   line?: number;
 }
 
+/** What a grant is for that was given by accepting a proposal. */
+const PROPOSED = "proposal";
 const DEFAULT_CALLS = 200;
 const EFFECT_CALLS = 2000;
 const MAX_SAMPLES = 20;
@@ -202,9 +204,13 @@ export function createPolicyApi(
 
   const findProposals = async (since = Date.now() - LEARNED_MS): Promise<Proposal[]> => {
     const { calls, never } = await answeredCalls(since);
-    const { rolesOf } = haft.policy.provenance;
+    const { grants, provenance } = haft.policy;
+    const { rolesOf } = provenance;
+    // What was accepted as a grant is proposed again when that is over.
+    const given = (await grants.list({ isOpen: true })).filter(({ why }) => why === PROPOSED);
+    const allow = given.filter((grant) => grants.stateOf(grant) === "active").flatMap(({ rules }) => rules);
     return suggestPolicy(calls, {
-      rules: ruleSet,
+      rules: allow.length === 0 ? ruleSet : new RuleSet([...ruleSet.sources(), { origin: PROPOSED, allow }]),
       cwd,
       toolOf: (name) => haft.tools.registry.get(name),
       rolesOf,
@@ -315,7 +321,7 @@ export function createPolicyApi(
     async proposals({ query: { from } }) {
       return { items: await findProposals(from) };
     },
-    async answerProposal({ body: { id, answer, from }, identity }) {
+    async answerProposal({ body: { id, answer, from, grant: bounds }, identity }) {
       const proposal = (await findProposals(from)).find((each) => each.id === id);
       if (!proposal)
         throw new ApiError("not_found", "There is no such proposal now", "List them: GET /api/policy/proposals.");
@@ -324,7 +330,14 @@ export function createPolicyApi(
         await record({ kind: "note", caller: { user: identity.name }, data });
         return proposal;
       }
-      for (const rule of proposal.rules) await addRule(haft, { rule, decision: "allow" }, identity.name);
+      const { rules } = proposal;
+      if (bounds) {
+        const { grants } = haft.policy;
+        const draft = { ...bounds, holder: {}, rules, tools: grants.check({ rules, ...bounds }) };
+        const given = await grants.give({ ...draft, why: PROPOSED, by: identity.name, via: "proposal" });
+        return { ...proposal, grant: given.id };
+      }
+      for (const rule of rules) await addRule(haft, { rule, decision: "allow" }, identity.name);
       return proposal;
     },
     async addUserMessage({ body: { session, text, quoted } }) {

@@ -148,24 +148,30 @@ const suggest = defineCommand({
   examples: [
     ["haft policy suggest", "rules that would have saved questions, and what they leave open"],
     ["haft policy suggest --accept 4f0c2d91aa03", "save the rules of one"],
+    ["haft policy suggest --accept 4f0c2d91aa03 --for 7d --uses 50", "give a grant with an end instead"],
     ["haft policy suggest --never 4f0c2d91aa03", "do not propose it again"],
   ],
   options: {
     since: { type: "moment", value: "WHEN", about: "2h (ago), or a date; default: 30d" },
     accept: { type: "text", value: "ID", about: "Save the rules of this proposal" },
+    for: { type: "duration", value: "TIME", about: "With --accept: give a grant for 8h, 7d (at most 30d)" },
+    uses: { type: "number", value: "N", about: "With --accept: give a grant for this many calls" },
     never: { type: "text", value: "ID", about: "Do not propose this again" },
     history: HISTORY_OPTION,
   },
   notes: ["Learns only from answers of people, before a session has read text of others."],
   uses: ["policy"],
-  async run({ connect, terminal, output, interrupted, options: { since, accept, never, history } }) {
+  async run({ connect, terminal, output, interrupted, options: { since, accept, never, history, for: ms, uses } }) {
     if (accept !== undefined && never !== undefined) throw new UsageError("Give --accept or --never, not both.");
+    const isBounded = ms !== undefined || uses !== undefined;
+    if (isBounded && accept === undefined) throw new UsageError("--for and --uses are bounds of --accept ID.");
     const client = await connect({ connectsMcp: true });
     const id = accept ?? never;
     if (id !== undefined) {
       const answer = accept === undefined ? "never" : "accept";
-      const answered = await client.policy.answerProposal({ id, answer, from: since });
-      const done = answer === "accept" ? "saved" : "not proposed again";
+      const grant = isBounded ? { minutes: ms === undefined ? undefined : ms / 60_000, maxUses: uses } : undefined;
+      const answered = await client.policy.answerProposal({ id, answer, from: since, grant });
+      const done = answer === "accept" ? (grant ? `granted (${answered.grant})` : "saved") : "not proposed again";
       return output.data(answered, ({ rules }) => rules.map((rule) => `${done}: ${safeLine(rule)}`));
     }
     let page: { items: RankedProposal[] } = await client.policy.proposals({ from: since });
