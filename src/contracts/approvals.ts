@@ -15,7 +15,7 @@ import {
   ToolResult,
   Verdict,
 } from "./basics.ts";
-import { endpoint, named, namedObject, objects } from "./contract.ts";
+import { approve, named, namedObject, objects, read } from "./contract.ts";
 import { ErrorAnswer } from "./errors.ts";
 
 export const ApprovalState = z.enum(["pending", "approved", "denied", "expired"]);
@@ -190,9 +190,8 @@ export const PreviewPart = namedObject("PreviewPart", {
 export type PreviewPart = z.infer<typeof PreviewPart>;
 
 export const approvals = {
-  list: endpoint("GET /api/approvals", {
+  list: read("GET /api/approvals", {
     summary: "Approvals, newest first",
-    scope: "read",
     query: z.strictObject({
       state: z
         .enum([...ApprovalState.options, "answered"])
@@ -204,14 +203,12 @@ export const approvals = {
     }),
     output: page("ApprovalPage", ApprovalInfo),
   }),
-  get: endpoint("GET /api/approvals/{id}", {
+  get: read("GET /api/approvals/{id}", {
     summary: "One approval, with everything that would run",
-    scope: "read",
     output: ApprovalInfo,
   }),
-  preview: endpoint("GET /api/approvals/{id}/preview", {
+  preview: approve("GET /api/approvals/{id}/preview", {
     summary: "The whole of what would happen, in parts: the list of effects, the differences, the output",
-    scope: "approve",
     query: z.strictObject({
       offset: z.number().int().min(0).optional().describe("The first character"),
       limit: z
@@ -224,40 +221,34 @@ export const approvals = {
     }),
     output: PreviewPart,
   }),
-  previewText: endpoint("GET /api/approvals/{id}/preview/text", {
+  previewText: approve("GET /api/approvals/{id}/preview/text", {
     summary: "The whole of what would happen, as a text file",
-    scope: "approve",
     text: "text/plain",
   }),
-  input: endpoint("GET /api/approvals/{id}/input", {
+  input: approve("GET /api/approvals/{id}/input", {
     summary: "The whole arguments, as a JSON file",
-    scope: "approve",
     text: "application/json",
   }),
-  grant: endpoint("GET /api/approvals/{id}/grant", {
+  grant: approve("GET /api/approvals/{id}/grant", {
     summary: "What rules would allow if they were saved with the approval, in one sentence; saves nothing",
-    scope: "approve",
     query: z.strictObject({
       scope: z.enum(["session", "always"]).describe("For how long the rules would hold"),
       rule: Text.describe("One rule a line"),
     }),
     output: GrantChoice,
   }),
-  answer: endpoint("POST /api/approvals/{id}/answer", {
+  answer: approve("POST /api/approvals/{id}/answer", {
     summary: "Approve or deny a call; an approved call runs",
-    scope: "approve",
     body: ApprovalAnswerRequest,
     output: ApprovalAnswered,
   }),
-  result: endpoint("GET /api/approvals/{id}/result", {
+  result: read("GET /api/approvals/{id}/result", {
     summary: "The result of the call, once it has ended",
-    scope: "read",
     query: z.strictObject({ waitMs: z.coerce.number().int().min(0).max(60_000).optional().describe("Wait this long") }),
     output: ApprovalAnswered,
   }),
-  answerMany: endpoint("POST /api/approvals/answers", {
+  answerMany: approve("POST /api/approvals/answers", {
     summary: "Answer several approvals, each on its own",
-    scope: "approve",
     body: ApprovalBatchRequest,
     output: page("ApprovalBatchPage", ApprovalBatchItem),
   }),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Count, cursor, limit, page, Time } from "./basics.ts";
-import { endpoint, named, namedObject } from "./contract.ts";
+import { named, namedObject, read } from "./contract.ts";
 
 export const ArtifactInfo = namedObject("ArtifactInfo", {
   id: z.string(),
@@ -55,33 +55,28 @@ const session = z.string().optional().describe("The session of the artifact; omi
 const version = z.number().int().min(1).max(1_000_000).optional();
 
 export const artifacts = {
-  list: endpoint("GET /api/artifacts", {
+  list: read("GET /api/artifacts", {
     summary: "Documents with versions, last changed first",
-    scope: "read",
     query: z.strictObject({ session: z.string().optional().describe("Only of this session"), limit, cursor }),
     output: page("ArtifactPage", ArtifactInfo),
   }),
-  get: endpoint("GET /api/artifacts/{id}", {
+  get: read("GET /api/artifacts/{id}", {
     summary: "A document in its newest or another version",
-    scope: "read",
     query: z.strictObject({ session, version: version.describe("From 1; default: the newest") }),
     output: ArtifactDetail,
   }),
-  document: endpoint("GET /api/artifacts/{id}/document", {
+  document: read("GET /api/artifacts/{id}/document", {
     summary: "A version as a document for a sandboxed frame of the console: Markdown, HTML, SVG and Mermaid are drawn",
-    scope: "read",
     query: z.strictObject({ session, version: version.describe("From 1; default: the newest") }),
     text: "text/html",
   }),
-  versions: endpoint("GET /api/artifacts/{id}/versions", {
+  versions: read("GET /api/artifacts/{id}/versions", {
     summary: "The versions of a document, newest first",
-    scope: "read",
     query: z.strictObject({ session }),
     output: page("ArtifactVersionPage", ArtifactVersionInfo),
   }),
-  diff: endpoint("GET /api/artifacts/{id}/diff", {
+  diff: read("GET /api/artifacts/{id}/diff", {
     summary: "What changed between two versions",
-    scope: "read",
     query: z.strictObject({
       session,
       from: version.describe("Default: the version before `to`"),

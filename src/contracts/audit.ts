@@ -11,7 +11,7 @@ import {
   Time,
   Verdict,
 } from "./basics.ts";
-import { endpoint, namedObject, objects } from "./contract.ts";
+import { namedObject, objects, read } from "./contract.ts";
 
 export const AuditEntry = namedObject("AuditEntry", {
   id: z.string(),
@@ -91,21 +91,18 @@ export type AuditFilter = z.infer<typeof AuditFilter>;
 export type AuditQuery = z.infer<typeof AuditQuery>;
 
 export const audit = {
-  search: endpoint("GET /api/audit", {
+  search: read("GET /api/audit", {
     summary: "Search the audit log, newest first",
-    scope: "read",
     query: AuditQuery,
     output: AuditPage,
   }),
-  export: endpoint("GET /api/audit/export", {
+  export: read("GET /api/audit/export", {
     summary: "The whole log, or the entries that match, oldest first",
-    scope: "read",
     query: AuditFilter,
     lines: AuditEntry,
   }),
-  verify: endpoint("GET /api/audit/verify", {
+  verify: read("GET /api/audit/verify", {
     summary: "Whether every entry of the chain is present and unchanged",
-    scope: "read",
     query: z.strictObject({
       head: z
         .string()
@@ -118,5 +115,5 @@ export const audit = {
     }),
     output: AuditCheck,
   }),
-  get: endpoint("GET /api/audit/{id}", { summary: "One entry", scope: "read", output: AuditEntry }),
+  get: read("GET /api/audit/{id}", { summary: "One entry", output: AuditEntry }),
 };

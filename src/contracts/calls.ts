@@ -16,7 +16,7 @@ import {
   Update,
   Verdict,
 } from "./basics.ts";
-import { endpoint, eventStream, named, namedObject, objects, type Variant } from "./contract.ts";
+import { call, eventStream, named, namedObject, objects, read, type Variant } from "./contract.ts";
 
 const MAX_OUTPUT_CHARACTERS = 1024 * 1024;
 
@@ -187,59 +187,50 @@ export const CallPage = namedObject("CallPage", {
 export type CallPage = z.infer<typeof CallPage>;
 
 export const calls = {
-  execute: endpoint("POST /api/calls", {
+  execute: call("POST /api/calls", {
     summary: "Call a tool and wait for the result. A failed or pending call has a result too",
-    scope: "call",
     body: CallRequest,
     variant: result,
     output: ToolResult,
   }),
-  stream: endpoint("POST /api/calls", {
+  stream: call("POST /api/calls", {
     summary: "Call a tool and follow it until its result",
-    scope: "call",
     body: CallRequest,
     variant: events,
     stream: eventStream(CallFrame),
   }),
-  start: endpoint("POST /api/calls", {
+  start: call("POST /api/calls", {
     summary: "Call a tool without waiting",
-    scope: "call",
     body: CallRequest,
     variant: background,
     status: 202,
     output: CallStarted,
   }),
-  list: endpoint("GET /api/calls", {
+  list: read("GET /api/calls", {
     summary: "Calls of all servers that share the store, newest first",
-    scope: "read",
     query: CallFilter.extend({ limit, cursor }),
     output: CallPage,
   }),
-  facets: endpoint("GET /api/calls/facets", {
+  facets: read("GET /api/calls/facets", {
     summary: "How many calls match, by tool, state, caller and so on",
-    scope: "read",
     query: CallFilter,
     output: CallFacets,
   }),
-  get: endpoint("GET /api/calls/{id}", {
+  get: read("GET /api/calls/{id}", {
     summary: "One call with its input, its last updates and its result",
-    scope: "read",
     output: CallDetail,
   }),
-  tree: endpoint("GET /api/calls/{id}/tree", {
+  tree: read("GET /api/calls/{id}/tree", {
     summary: "The call with the calls above it and all calls that these made, with their times",
-    scope: "read",
     output: CallTree,
   }),
-  watch: endpoint("GET /api/calls/{id}/updates", {
+  watch: read("GET /api/calls/{id}/updates", {
     summary: "Follow a call until its result",
-    scope: "read",
     stream: eventStream(CallFrame),
   }),
   /** The headers `x-total-characters` and `x-next-offset` tell how much there is, and where to continue. */
-  output: endpoint("GET /api/calls/{id}/output", {
+  output: read("GET /api/calls/{id}/output", {
     summary: "The whole output as text, even if the result has only a part of it",
-    scope: "read",
     query: z.strictObject({
       offset: z.number().int().min(0).optional().describe("The first character"),
       limit: z
@@ -252,29 +243,25 @@ export const calls = {
     }),
     text: "text/plain",
   }),
-  cancel: endpoint("POST /api/calls/{id}/cancel", {
+  cancel: call("POST /api/calls/{id}/cancel", {
     summary: "Cancel a call of this server's process, whoever made it",
-    scope: "call",
     status: 202,
     output: CallStarted,
   }),
-  replay: endpoint("POST /api/calls/{id}/replay", {
+  replay: call("POST /api/calls/{id}/replay", {
     summary: "Make a call again with a new id, with the same or an edited input",
-    scope: "call",
     body: ReplayRequest,
     variant: result,
     output: ToolResult,
   }),
-  replayStream: endpoint("POST /api/calls/{id}/replay", {
+  replayStream: call("POST /api/calls/{id}/replay", {
     summary: "Make a call again and follow it until its result",
-    scope: "call",
     body: ReplayRequest,
     variant: events,
     stream: eventStream(CallFrame),
   }),
-  replayStart: endpoint("POST /api/calls/{id}/replay", {
+  replayStart: call("POST /api/calls/{id}/replay", {
     summary: "Make a call again without waiting",
-    scope: "call",
     body: ReplayRequest,
     variant: background,
     status: 202,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Count, page, Time } from "./basics.ts";
-import { endpoint, namedObject } from "./contract.ts";
+import { namedObject, read } from "./contract.ts";
 
 /** What an agent shows to its user. */
 export const CanvasSurface = namedObject("CanvasSurface", {
@@ -18,14 +18,12 @@ export const CanvasSurface = namedObject("CanvasSurface", {
 export type CanvasSurface = z.infer<typeof CanvasSurface>;
 
 export const canvas = {
-  list: endpoint("GET /api/canvas", {
+  list: read("GET /api/canvas", {
     summary: "What agents show to their users, newest first",
-    scope: "read",
     output: page("CanvasPage", CanvasSurface),
   }),
-  document: endpoint("GET /api/canvas/document", {
+  document: read("GET /api/canvas/document", {
     summary: "What one session shows, as a document for a sandboxed frame of the console",
-    scope: "read",
     query: z.strictObject({
       session: z.string().optional().describe("Omit it for callers without a session"),
       v: z.string().optional().describe("Ignored; another value makes a frame load the document again"),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Name, page, Text, ToolResult } from "./basics.ts";
-import { endpoint, namedObject } from "./contract.ts";
+import { approve, namedObject, read } from "./contract.ts";
 
 export const ChannelInfo = namedObject("ChannelInfo", {
   name: z.string(),
@@ -23,14 +23,12 @@ export const ChannelTestRequest = namedObject("ChannelTestRequest", {
 export type ChannelTestRequest = z.infer<typeof ChannelTestRequest>;
 
 export const channels = {
-  list: endpoint("GET /api/channels", {
+  list: read("GET /api/channels", {
     summary: "Channels for messages, and whether they are ready",
-    scope: "read",
     output: page("ChannelPage", ChannelInfo),
   }),
-  test: endpoint("POST /api/channels/{name}/test", {
+  test: approve("POST /api/channels/{name}/test", {
     summary: "Send a test message; deny rules still apply",
-    scope: "approve",
     body: ChannelTestRequest,
     output: ToolResult,
   }),

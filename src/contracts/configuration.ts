@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { endpoint, namedObject, objects } from "./contract.ts";
+import { namedObject, objects, read } from "./contract.ts";
 
 export const ConfigurationState = namedObject("ConfigurationState", {
   /** Why changed files are not used. The last good configuration is in effect, with every deny and ask rule of the files. */
@@ -26,9 +26,8 @@ export const ConfigurationInfo = namedObject("ConfigurationInfo", {
 export type ConfigurationInfo = z.infer<typeof ConfigurationInfo>;
 
 export const configuration = {
-  show: endpoint("GET /api/configuration", {
+  show: read("GET /api/configuration", {
     summary: "The effective settings, each with its origin",
-    scope: "read",
     output: ConfigurationInfo,
   }),
 };

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { type Endpoint, endpoint, eventStream, named, namedSchemas, pathParameters } from "./contract.ts";
+import { type Endpoint, eventStream, named, namedSchemas, pathParameters, read } from "./contract.ts";
 import { ApiError, ErrorAnswer } from "./errors.ts";
 import { requireScope } from "./identity.ts";
 import { contracts } from "./index.ts";
@@ -11,8 +11,8 @@ const all = Object.entries(contracts).flatMap(([resource, contract]) =>
 );
 
 test("an endpoint has the method and the path of its literal", () => {
-  const get = endpoint("GET /api/things/{id}/parts/{part}", { summary: "", scope: "read", output: z.string() });
-  expect(get).toMatchObject({ method: "GET", path: "/api/things/{id}/parts/{part}" });
+  const get = read("GET /api/things/{id}/parts/{part}", { summary: "", output: z.string() });
+  expect(get).toMatchObject({ method: "GET", scope: "read", path: "/api/things/{id}/parts/{part}" });
   expect(pathParameters(get.path)).toEqual(["id", "part"]);
 });
 

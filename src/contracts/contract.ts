@@ -28,7 +28,6 @@ export interface Variant {
 
 interface EndpointBase {
   readonly summary: string;
-  readonly scope: Access;
   /** Typed values. In an address, arrays are separated by commas. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
@@ -51,19 +50,29 @@ type EndpointReply =
 
 export type EndpointOptions = EndpointBase & EndpointReply;
 
-export type Endpoint = EndpointOptions & { readonly method: Method; readonly path: string };
+export type Endpoint = EndpointOptions & { readonly scope: Access; readonly method: Method; readonly path: string };
 
 /** One resource: its endpoints by name. */
 export type Contract = Readonly<Record<string, Endpoint>>;
 
-/** `endpoint("GET /api/jobs/{id}", { … })`. Path parameters are inferred from the literal, everything else from the schemas. */
-export function endpoint<const Path extends string, const Options extends EndpointOptions>(
-  route: `${Method} ${Path}`,
-  options: Options,
-): Options & { readonly method: Method; readonly path: Path } {
-  const space = route.indexOf(" ");
-  return { ...options, method: route.slice(0, space) as Method, path: route.slice(space + 1) as Path };
+/** Declares endpoints with this scope. Path parameters are inferred from the literal, everything else from the schemas. */
+function endpoints<const Allowed extends Access>(scope: Allowed) {
+  return <const Path extends string, const Options extends EndpointOptions>(
+    route: `${Method} ${Path}`,
+    options: Options,
+  ): Options & { readonly scope: Allowed; readonly method: Method; readonly path: Path } => {
+    const space = route.indexOf(" ");
+    return { ...options, scope, method: route.slice(0, space) as Method, path: route.slice(space + 1) as Path };
+  };
 }
+
+/** `read("GET /api/jobs/{id}", { … })` */
+export const read = endpoints("read");
+export const call = endpoints("call");
+export const approve = endpoints("approve");
+export const admin = endpoints("admin");
+export const authenticated = endpoints("authenticated");
+export const anyone = endpoints("public");
 
 export function eventStream<Frame extends z.ZodType>(
   frame: Frame,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Caller, Count, Time, ToolFailure, ToolResult, Update } from "./basics.ts";
-import { endpoint, eventStream, named } from "./contract.ts";
+import { eventStream, named, read } from "./contract.ts";
 import { ClientCall, SocketAnswer } from "./socket.ts";
 
 const call = {
@@ -122,9 +122,8 @@ export const EventQuery = z.strictObject({
 export type EventQuery = z.infer<typeof EventQuery>;
 
 export const events = {
-  subscribe: endpoint("GET /api/events", {
+  subscribe: read("GET /api/events", {
     summary: "Everything that happens, as it happens",
-    scope: "read",
     query: EventQuery,
     stream: eventStream(EventMessage, { isEnvelope: true, resume: "after", id: (message) => message.id }),
   }),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Count, limit, Name, page, Time } from "./basics.ts";
-import { endpoint, namedObject } from "./contract.ts";
+import { approve, namedObject, read } from "./contract.ts";
 
 const Amount = z.strictObject({ unit: z.string().min(1).max(20), max: z.number().positive() });
 
@@ -68,34 +68,26 @@ export const RefundRequest = namedObject("RefundRequest", {
 export type RefundRequest = z.infer<typeof RefundRequest>;
 
 export const grants = {
-  list: endpoint("GET /api/grants", {
+  list: read("GET /api/grants", {
     summary: "What people allowed beyond one call, newest first",
-    scope: "read",
     query: z.strictObject({
       state: z.enum(["open", "all"]).optional().describe("`open`: not revoked and not expired. Default: open"),
       limit: limit.describe("Max number of items, up to 500. Default: 100"),
     }),
     output: page("GrantPage", GrantInfo),
   }),
-  get: endpoint("GET /api/grants/{id}", {
-    summary: "One grant, with what is left of it",
-    scope: "read",
-    output: GrantInfo,
-  }),
-  extend: endpoint("POST /api/grants/{id}/extend", {
+  get: read("GET /api/grants/{id}", { summary: "One grant, with what is left of it", output: GrantInfo }),
+  extend: approve("POST /api/grants/{id}/extend", {
     summary: "Give a grant that has not ended other bounds",
-    scope: "approve",
     body: ExtendGrantRequest,
     output: GrantInfo,
   }),
-  revoke: endpoint("POST /api/grants/{id}/revoke", {
+  revoke: approve("POST /api/grants/{id}/revoke", {
     summary: "End a grant: it covers no call that has not started",
-    scope: "approve",
     output: GrantInfo,
   }),
-  refund: endpoint("POST /api/grants/{id}/refund", {
+  refund: approve("POST /api/grants/{id}/refund", {
     summary: "Give back what an ended call took: a person found out that it did nothing",
-    scope: "approve",
     body: RefundRequest,
     output: GrantInfo,
   }),

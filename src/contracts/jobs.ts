@@ -13,7 +13,7 @@ import {
   ToolResult,
   Update,
 } from "./basics.ts";
-import { endpoint, eventStream, named, namedObject } from "./contract.ts";
+import { call, eventStream, named, namedObject, read } from "./contract.ts";
 
 export const JobState = z.enum(["delayed", "queued", "running", "completed", "failed", "cancelled"]);
 export type JobState = z.infer<typeof JobState>;
@@ -97,9 +97,8 @@ export const JobCancelRequest = namedObject("JobCancelRequest", { reason: Text.o
 export type JobCancelRequest = z.infer<typeof JobCancelRequest>;
 
 export const jobs = {
-  list: endpoint("GET /api/jobs", {
+  list: read("GET /api/jobs", {
     summary: "Background calls, newest first, and the number in each state",
-    scope: "read",
     query: z.strictObject({
       state: z.array(JobState).optional().describe("Only in one of these states"),
       tool: z.string().optional().describe("Only of this tool"),
@@ -109,31 +108,26 @@ export const jobs = {
     }),
     output: JobPage,
   }),
-  get: endpoint("GET /api/jobs/{id}", {
+  get: read("GET /api/jobs/{id}", {
     summary: "One job, with its input and, after it has ended, its result",
-    scope: "read",
     output: JobDetail,
   }),
-  log: endpoint("GET /api/jobs/{id}/log", {
+  log: read("GET /api/jobs/{id}/log", {
     summary: "The log of a job, oldest line first",
-    scope: "read",
     query: z.strictObject({ after: Count.optional().describe("Only lines with a higher number") }),
     output: page("JobLogPage", JobLogLine),
   }),
-  watch: endpoint("GET /api/jobs/{id}/updates", {
+  watch: read("GET /api/jobs/{id}/updates", {
     summary: "Follow a job from its first log line until it ends",
-    scope: "read",
     stream: eventStream(JobFrame),
   }),
-  cancel: endpoint("POST /api/jobs/{id}/cancel", {
+  cancel: call("POST /api/jobs/{id}/cancel", {
     summary: "Cancel a job; a running one ends soon",
-    scope: "call",
     body: JobCancelRequest,
     output: JobDetail,
   }),
-  retry: endpoint("POST /api/jobs/{id}/retry", {
+  retry: call("POST /api/jobs/{id}/retry", {
     summary: "Run an ended job again, as a call of its own",
-    scope: "call",
     output: JobDetail,
   }),
 };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Content, Count, Name, page, Text, Time, ToolResult } from "./basics.ts";
-import { endpoint, named, namedObject, objects } from "./contract.ts";
+import { admin, approve, call, named, namedObject, objects, read } from "./contract.ts";
 import { ToolAnnotations } from "./tools.ts";
 
 export const McpServerState = z.enum([
@@ -268,98 +268,78 @@ const McpServerPage = page("McpServerPage", McpServerInfo);
 const McpEntryPage = page("McpEntryPage", McpServerEntry);
 
 export const mcp = {
-  list: endpoint("GET /api/mcp", {
-    summary: "The MCP servers, with their state and tools",
-    scope: "read",
-    output: McpServerPage,
-  }),
-  act: endpoint("POST /api/mcp/{server}", {
+  list: read("GET /api/mcp", { summary: "The MCP servers, with their state and tools", output: McpServerPage }),
+  act: approve("POST /api/mcp/{server}", {
     summary: "Reconnect a server, start a sign-in, enable or disable a tool, approve a definition or a launch",
-    scope: "approve",
     body: McpActionRequest,
     output: McpServerInfo,
   }),
-  finishSignIn: endpoint("POST /api/mcp", {
+  finishSignIn: approve("POST /api/mcp", {
     summary: "Finish a sign-in with the address that the browser returned to",
-    scope: "approve",
     body: McpSignInRequest,
     output: McpServerInfo,
   }),
-  protocol: endpoint("GET /api/mcp/{server}/protocol", {
+  protocol: read("GET /api/mcp/{server}/protocol", {
     summary: "The last messages between Haft and a server, oldest first",
-    scope: "read",
     query: z.strictObject({ after: Count.optional().describe("Only messages with a higher number") }),
     output: page("McpProtocolPage", McpProtocolEntry),
   }),
-  entries: endpoint("GET /api/mcp-entries", {
+  entries: read("GET /api/mcp-entries", {
     summary: "The servers in the configuration files of the folder, and whether a person has trusted them",
-    scope: "read",
     output: McpEntryPage,
   }),
-  preview: endpoint("POST /api/mcp/{server}/preview", {
+  preview: admin("POST /api/mcp/{server}/preview", {
     summary: "What a new server would run and may do; nothing is saved",
-    scope: "admin",
     body: McpServerRequest,
     output: McpServerPreview,
   }),
-  add: endpoint("POST /api/mcp/{server}/add", {
+  add: admin("POST /api/mcp/{server}/add", {
     summary: "Write a server to .mcp.json, trust it, and connect it",
-    scope: "admin",
     body: McpServerRequest,
     output: McpServerInfo,
   }),
-  trust: endpoint("POST /api/mcp/{server}/trust", {
+  trust: admin("POST /api/mcp/{server}/trust", {
     summary: "Trust a server of a configuration file as it was shown, and connect it",
-    scope: "admin",
     body: McpTrustRequest,
     output: McpServerInfo,
   }),
-  remove: endpoint("DELETE /api/mcp/{server}", {
+  remove: admin("DELETE /api/mcp/{server}", {
     summary: "Disconnect a server, and remove it from .mcp.json",
-    scope: "admin",
     output: McpEntryPage,
   }),
-  importSources: endpoint("GET /api/mcp-imports", {
+  importSources: admin("GET /api/mcp-imports", {
     summary: "Configuration files of other MCP clients on this machine, with their servers",
-    scope: "admin",
     output: page("McpImportSourcePage", McpImportSource),
   }),
-  importPreview: endpoint("POST /api/mcp-imports/preview", {
+  importPreview: admin("POST /api/mcp-imports/preview", {
     summary: "The servers in a configuration of another client; nothing is saved",
-    scope: "admin",
     body: McpImportRequest,
     output: McpImportSource,
   }),
-  import: endpoint("POST /api/mcp-imports", {
+  import: admin("POST /api/mcp-imports", {
     summary: "Write servers of another client's configuration to .mcp.json, trust and connect them",
-    scope: "admin",
     body: McpImportChoice,
     output: McpServerPage,
   }),
-  lock: endpoint("GET /api/mcp-lock", {
+  lock: read("GET /api/mcp-lock", {
     summary: "What haft.lock would have now, for the servers that the files of the folder configure",
-    scope: "read",
     output: McpLockNow,
   }),
-  resources: endpoint("GET /api/mcp/{server}/resources", {
+  resources: read("GET /api/mcp/{server}/resources", {
     summary: "The resources and resource templates of a server",
-    scope: "read",
     output: McpResourceList,
   }),
-  read: endpoint("POST /api/mcp/{server}/read", {
+  read: call("POST /api/mcp/{server}/read", {
     summary: "Read a resource, as a call of the tool read_mcp_resource",
-    scope: "call",
     body: McpReadRequest,
     output: ToolResult,
   }),
-  prompts: endpoint("GET /api/mcp/{server}/prompts", {
+  prompts: read("GET /api/mcp/{server}/prompts", {
     summary: "The prompts of a server",
-    scope: "read",
     output: page("McpPromptPage", McpPromptInfo),
   }),
-  prompt: endpoint("POST /api/mcp/{server}/prompt", {
+  prompt: call("POST /api/mcp/{server}/prompt", {
     summary: "One prompt, with its arguments filled in by the server",
-    scope: "call",
     body: McpPromptRequest,
     output: McpPromptText,
   }),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { TEXT_FORMATS } from "../core/text-formats.ts";
 import { CallMode, JsonObject, Name, page, ToolFailure } from "./basics.ts";
-import { endpoint, namedObject } from "./contract.ts";
+import { namedObject, read } from "./contract.ts";
 import { Explanation } from "./policy.ts";
 
 export const TextFormatName = z.enum(TEXT_FORMATS);
@@ -61,20 +61,17 @@ export const AnswerText = namedObject("AnswerText", { text: z.string() });
 export type AnswerText = z.infer<typeof AnswerText>;
 
 export const playground = {
-  formats: endpoint("GET /api/playground", {
+  formats: read("GET /api/playground", {
     summary: "The formats in which models write calls as text, each with an example",
-    scope: "read",
     output: page("TextFormatPage", TextFormatInfo),
   }),
-  parse: endpoint("POST /api/playground", {
+  parse: read("POST /api/playground", {
     summary: "The calls in a model's text, and what would happen to each; nothing runs",
-    scope: "read",
     body: ParseRequest,
     output: ParsedAnswer,
   }),
-  answer: endpoint("POST /api/playground/answer", {
+  answer: read("POST /api/playground/answer", {
     summary: "The result of a call as text for the model",
-    scope: "read",
     body: AnswerTextRequest,
     output: AnswerText,
   }),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { CallMode, CallSubject, Count, Decision, Name, page, Text, Time, Verdict } from "./basics.ts";
 import { PROVENANCE_MODES } from "../core/call-summary.ts";
-import { endpoint, eventStream, named, namedObject, objects } from "./contract.ts";
+import { admin, approve, eventStream, named, namedObject, objects, read } from "./contract.ts";
 import { ExtendGrantRequest } from "./grants.ts";
 import { Done } from "./server.ts";
 
@@ -389,114 +389,89 @@ export const ExtendLimitRequest = namedObject("ExtendLimitRequest", {
 export type ExtendLimitRequest = z.infer<typeof ExtendLimitRequest>;
 
 export const policy = {
-  show: endpoint("GET /api/policy", {
-    summary: "The active rules, each with its origin",
-    scope: "read",
-    output: PolicyInfo,
-  }),
-  explain: endpoint("POST /api/policy/explain", {
+  show: read("GET /api/policy", { summary: "The active rules, each with its origin", output: PolicyInfo }),
+  explain: read("POST /api/policy/explain", {
     summary: "What would happen to a call, and why; nothing runs",
-    scope: "read",
     body: ExplainRequest,
     output: Explanation,
   }),
-  lint: endpoint("GET /api/policy/lint", {
+  lint: read("GET /api/policy/lint", {
     summary: "Probable mistakes in the rules",
-    scope: "read",
     output: page("LintPage", LintFinding),
   }),
-  limits: endpoint("GET /api/policy/limits", {
+  limits: read("GET /api/policy/limits", {
     summary: "How much of each limit was used, by whom, and when it frees up",
-    scope: "read",
     output: page("LimitPage", LimitUseInfo),
   }),
-  extendLimit: endpoint("POST /api/policy/limits/{id}/extend", {
+  extendLimit: approve("POST /api/policy/limits/{id}/extend", {
     summary: "Add to a limit that was used: for one more period, or for good if it has none",
-    scope: "approve",
     body: ExtendLimitRequest,
     output: LimitUseInfo,
   }),
-  simulate: endpoint("POST /api/policy/simulate", {
+  simulate: read("POST /api/policy/simulate", {
     summary: "Past calls under other rules; nothing is changed",
-    scope: "read",
     body: SimulateRequest,
     variant: { field: "answer", value: "result", isDefault: true },
     output: Simulation,
   }),
-  simulateStream: endpoint("POST /api/policy/simulate", {
+  simulateStream: read("POST /api/policy/simulate", {
     summary: "The whole history under other rules, with progress; closing the stream cancels it",
-    scope: "read",
     body: SimulateRequest,
     variant: { field: "answer", value: "events" },
     stream: eventStream(SimulationFrame),
   }),
-  judge: endpoint("POST /api/policy/judge", {
+  judge: read("POST /api/policy/judge", {
     summary: "What the active and the changed rules say about given calls; nothing runs and nothing is recorded",
-    scope: "read",
     body: JudgeRequest,
     output: page("GivenVerdictPage", GivenVerdict),
   }),
-  proposals: endpoint("GET /api/policy/proposals", {
+  proposals: read("GET /api/policy/proposals", {
     summary: "Rules that would have saved questions, learned from the answers of people",
-    scope: "read",
     query: z.strictObject({ from: Count.optional().describe("Unix milliseconds; default: 30 days ago") }),
     output: page("PolicyProposalPage", PolicyProposal),
   }),
-  answerProposal: endpoint("POST /api/policy/proposals/answer", {
+  answerProposal: approve("POST /api/policy/proposals/answer", {
     summary: "Save the rules of a proposal, give them as a grant, or never see it again",
-    scope: "approve",
     body: ProposalAnswer,
     output: PolicyProposal,
   }),
-  shadow: endpoint("GET /api/policy/shadow", {
+  shadow: read("GET /api/policy/shadow", {
     summary: "The shadow policy, and the calls that it decided in another way",
-    scope: "read",
     output: ShadowReport,
   }),
-  startShadow: endpoint("POST /api/policy/shadow", {
+  startShadow: approve("POST /api/policy/shadow", {
     summary: "Judge calls by another policy too, without effect; it replaces a shadow that runs",
-    scope: "approve",
     body: namedObject("ShadowRequest", { name: Name, change: PolicyChange }),
     output: ShadowInfo,
   }),
-  stopShadow: endpoint("POST /api/policy/shadow/stop", {
-    summary: "End the shadow policy",
-    scope: "approve",
-    output: Done,
-  }),
-  promote: endpoint("POST /api/policy/promote", {
+  stopShadow: approve("POST /api/policy/shadow/stop", { summary: "End the shadow policy", output: Done }),
+  promote: admin("POST /api/policy/promote", {
     summary: "Make the shadow, or another policy, active as one change",
-    scope: "admin",
     body: PromoteRequest,
     output: PromotionInfo,
   }),
-  rollback: endpoint("POST /api/policy/rollback", {
+  rollback: admin("POST /api/policy/rollback", {
     summary: "Take the last promotion back; refused if the saved rules have changed since",
-    scope: "admin",
     output: PromotionInfo,
   }),
-  addUserMessage: endpoint("POST /api/policy/user-messages", {
+  addUserMessage: approve("POST /api/policy/user-messages", {
     summary: "Remember what the user wrote in a session: the values in it need no question",
     // As an answer to a question does, it lets calls run.
-    scope: "approve",
     body: UserMessageRequest,
     output: Done,
   }),
-  addRule: endpoint("POST /api/policy/rules", {
+  addRule: approve("POST /api/policy/rules", {
     summary: "Save a rule for this workspace",
-    scope: "approve",
     body: NewRuleRequest,
     output: RuleInfo,
   }),
-  changeRule: endpoint("POST /api/policy/rules/change", {
+  changeRule: approve("POST /api/policy/rules/change", {
     summary: "Change or revoke a saved rule",
-    scope: "approve",
     body: ChangeRuleRequest,
     output: Done,
   }),
-  effect: endpoint("GET /api/policy/effect", {
+  effect: read("GET /api/policy/effect", {
     summary: "What one more rule would have meant for past calls",
-    scope: "read",
     query: z.strictObject({
       rule: z.string().describe("As it would be written"),
       decision: Decision.optional().describe("Default: allow"),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { JsonObject, page, Text, Time } from "./basics.ts";
-import { endpoint, namedObject } from "./contract.ts";
+import { approve, namedObject, read } from "./contract.ts";
 
 export const QuestionState = z.enum(["open", "accepted", "declined", "cancelled", "expired"]);
 export type QuestionState = z.infer<typeof QuestionState>;
@@ -35,20 +35,14 @@ export const QuestionAnswerRequest = namedObject("QuestionAnswerRequest", {
 export type QuestionAnswerRequest = z.infer<typeof QuestionAnswerRequest>;
 
 export const questions = {
-  list: endpoint("GET /api/questions", {
+  list: read("GET /api/questions", {
     summary: "Questions of MCP servers to a person, newest first",
-    scope: "read",
     query: z.strictObject({ state: QuestionState.optional().describe("Only in this state") }),
     output: page("QuestionPage", QuestionInfo),
   }),
-  get: endpoint("GET /api/questions/{id}", {
-    summary: "One question, with its fields or its page",
-    scope: "read",
-    output: QuestionInfo,
-  }),
-  answer: endpoint("POST /api/questions/{id}/answer", {
+  get: read("GET /api/questions/{id}", { summary: "One question, with its fields or its page", output: QuestionInfo }),
+  answer: approve("POST /api/questions/{id}/answer", {
     summary: "Answer a question; the MCP server gets the answer",
-    scope: "approve",
     body: QuestionAnswerRequest,
     output: QuestionInfo,
   }),

@@ -14,7 +14,7 @@ import {
   Text,
   Time,
 } from "./basics.ts";
-import { endpoint, named, namedObject } from "./contract.ts";
+import { call, named, namedObject, read } from "./contract.ts";
 
 export const ScheduleTiming = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("at"), at: Time }),
@@ -124,52 +124,41 @@ export const ScheduleTimes = namedObject("ScheduleTimes", { upcoming: z.array(Ti
 export type ScheduleTimes = z.infer<typeof ScheduleTimes>;
 
 export const schedules = {
-  list: endpoint("GET /api/schedules", {
+  list: read("GET /api/schedules", {
     summary: "Schedules with their next times, and whether a process runs them",
-    scope: "read",
     output: SchedulePage,
   }),
-  create: endpoint("POST /api/schedules", {
+  create: call("POST /api/schedules", {
     summary: "Add a schedule; it runs with the rights of the token",
-    scope: "call",
     body: NewScheduleRequest,
     output: ScheduleInfo,
   }),
-  times: endpoint("GET /api/schedule-times", {
+  times: read("GET /api/schedule-times", {
     summary: "The next times of a cron expression; nothing is saved",
-    scope: "read",
     query: z.strictObject({
       expression: Name.describe("Minute, hour, day, month, weekday"),
       timeZone: Name.describe("Of the IANA database, such as Europe/Berlin"),
     }),
     output: ScheduleTimes,
   }),
-  get: endpoint("GET /api/schedules/{id}", { summary: "One schedule", scope: "read", output: ScheduleInfo }),
-  update: endpoint("POST /api/schedules/{id}", {
+  get: read("GET /api/schedules/{id}", { summary: "One schedule", output: ScheduleInfo }),
+  update: call("POST /api/schedules/{id}", {
     summary: "Change a schedule; from now on it runs with the rights of the token",
-    scope: "call",
     body: ScheduleChangeRequest,
     output: ScheduleInfo,
   }),
-  remove: endpoint("DELETE /api/schedules/{id}", {
-    summary: "Remove a schedule and its runs",
-    scope: "call",
-    output: ScheduleInfo,
-  }),
-  pause: endpoint("POST /api/schedules/{id}/pause", {
+  remove: call("DELETE /api/schedules/{id}", { summary: "Remove a schedule and its runs", output: ScheduleInfo }),
+  pause: call("POST /api/schedules/{id}/pause", {
     summary: "Pause or resume a schedule",
-    scope: "call",
     body: SchedulePauseRequest,
     output: ScheduleInfo,
   }),
-  run: endpoint("POST /api/schedules/{id}/run", {
+  run: call("POST /api/schedules/{id}/run", {
     summary: "Run a schedule now, with the rights that it has",
-    scope: "call",
     output: ScheduleRun,
   }),
-  runs: endpoint("GET /api/schedules/{id}/runs", {
+  runs: read("GET /api/schedules/{id}/runs", {
     summary: "The runs of a schedule and the missed times, newest first",
-    scope: "read",
     query: z.strictObject({
       limit,
       before: z.number().int().min(1).optional().describe("Only runs with a lower number"),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Count, JsonObject, Text, Time } from "./basics.ts";
 import { ConfigurationState } from "./configuration.ts";
-import { endpoint, namedObject } from "./contract.ts";
+import { admin, anyone, namedObject, read } from "./contract.ts";
 
 /** The answer of a request that has nothing to return. */
 export const Done = namedObject("Done", { status: z.literal("ok") });
@@ -79,27 +79,20 @@ export const HookProof = namedObject("HookProof", {
 export type HookProof = z.infer<typeof HookProof>;
 
 export const server = {
-  health: endpoint("GET /api/health", {
+  health: anyone("GET /api/health", {
     summary: "Whether the server responds, and what is wrong with it",
-    scope: "public",
     isUnlimited: true,
     output: Health,
   }),
-  info: endpoint("GET /api/server", {
-    summary: "The version, the parts and the load of this server",
-    scope: "read",
-    output: ServerInfo,
-  }),
-  hooks: endpoint("GET /api/hooks", {
+  info: read("GET /api/server", { summary: "The version, the parts and the load of this server", output: ServerInfo }),
+  hooks: read("GET /api/hooks", {
     summary: "The hooks that Haft has put into other agents of this user",
-    scope: "read",
     output: namedObject("InstalledHookList", { items: z.array(InstalledHook) }),
   }),
-  tryHook: endpoint("POST /api/hooks/try", {
+  tryHook: admin("POST /api/hooks/try", {
     summary: "Start a hook with a call that Haft always denies, if the hook is as Haft wrote it",
-    scope: "admin",
     body: namedObject("HookTrial", { file: Text }),
     output: HookProof,
   }),
-  openApi: endpoint("GET /api/openapi.json", { summary: "This document", scope: "read", output: JsonObject }),
+  openApi: read("GET /api/openapi.json", { summary: "This document", output: JsonObject }),
 };

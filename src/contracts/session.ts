@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Time } from "./basics.ts";
-import { endpoint, namedObject } from "./contract.ts";
+import { admin, anyone, authenticated, namedObject } from "./contract.ts";
 import { Scope } from "./identity.ts";
 import { Done } from "./server.ts";
 
@@ -26,23 +26,20 @@ export const LoginLink = namedObject("LoginLink", { url: z.string(), scopes: z.a
 export type LoginLink = z.infer<typeof LoginLink>;
 
 export const session = {
-  show: endpoint("GET /api/session", {
+  show: authenticated("GET /api/session", {
     summary: "Your name and scopes",
-    scope: "authenticated",
     output: SessionInfo,
   }),
-  login: endpoint("POST /api/session", {
+  login: anyone("POST /api/session", {
     summary: "Exchange a one-time token, or a token that may read, for a session cookie",
-    scope: "public",
     body: LoginRequest,
     output: SessionInfo,
   }),
-  link: endpoint("POST /api/session/links", {
+  link: admin("POST /api/session/links", {
     summary: "Create an address that signs a browser in, once",
-    scope: "admin",
     body: LinkRequest,
     status: 201,
     output: LoginLink,
   }),
-  logout: endpoint("DELETE /api/session", { summary: "End the session", scope: "authenticated", output: Done }),
+  logout: authenticated("DELETE /api/session", { summary: "End the session", output: Done }),
 };

@@ -13,7 +13,7 @@ import {
   ToolResult,
   Update,
 } from "./basics.ts";
-import { endpoint, eventStream, named, namedObject, objects } from "./contract.ts";
+import { call, eventStream, named, namedObject, objects, read } from "./contract.ts";
 
 export const SessionState = z.enum(["idle", "running", "waiting", "stopped", "failed"]);
 export type SessionState = z.infer<typeof SessionState>;
@@ -196,9 +196,8 @@ export type SessionFrame = z.infer<typeof SessionFrame>;
 const after = Count.optional();
 
 export const sessions = {
-  list: endpoint("GET /api/sessions", {
+  list: read("GET /api/sessions", {
     summary: "Conversations with agents, last changed first",
-    scope: "read",
     query: z.strictObject({
       state: SessionState.optional().describe("Only in this state"),
       parent: z.string().optional().describe("Only those that this session started"),
@@ -206,26 +205,22 @@ export const sessions = {
     }),
     output: AgentSessionPage,
   }),
-  create: endpoint("POST /api/sessions", {
+  create: call("POST /api/sessions", {
     summary: "Start a conversation",
-    scope: "call",
     body: NewAgentSessionRequest,
     output: AgentSessionInfo,
   }),
-  get: endpoint("GET /api/sessions/{key}", {
+  get: read("GET /api/sessions/{key}", {
     summary: "One conversation, with its state and the sessions that it started",
-    scope: "read",
     output: AgentSessionDetail,
   }),
-  history: endpoint("GET /api/sessions/{key}/history", {
+  history: read("GET /api/sessions/{key}/history", {
     summary: "The entries of a conversation, oldest first",
-    scope: "read",
     query: z.strictObject({ after: after.describe("Only entries with a higher number"), limit }),
     output: page("SessionEntryPage", SessionEntry),
   }),
-  watch: endpoint("GET /api/sessions/{key}/updates", {
+  watch: read("GET /api/sessions/{key}/updates", {
     summary: "The entries of a conversation, and its text while it is written",
-    scope: "read",
     query: z.strictObject({
       after: after.describe("Only entries with a higher number; `Last-Event-ID` means the same"),
     }),
@@ -234,15 +229,13 @@ export const sessions = {
       id: (frame) => (frame.type === "entry" ? String(frame.entry.seq) : undefined),
     }),
   }),
-  send: endpoint("POST /api/sessions/{key}/messages", {
+  send: call("POST /api/sessions/{key}/messages", {
     summary: "Send a message; with waitMs, wait for the reply",
-    scope: "call",
     body: SessionMessageRequest,
     output: SessionMessageAnswer,
   }),
-  stop: endpoint("POST /api/sessions/{key}/stop", {
+  stop: call("POST /api/sessions/{key}/stop", {
     summary: "End its turn, and the turns of the sessions that it started",
-    scope: "call",
     output: SessionStopped,
   }),
 };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Count, Time, ToolNumbers } from "./basics.ts";
-import { endpoint, namedObject, objects } from "./contract.ts";
+import { namedObject, objects, read } from "./contract.ts";
 
 /** Durations leave out the time in which calls waited for a person: that is `waitedMs`, of all of them together. */
 const Numbers = { ...ToolNumbers.shape, waitedMs: z.number() };
@@ -83,9 +83,8 @@ export type QuestionStatistics = z.infer<typeof QuestionStatistics>;
 const to = Count.optional().describe("Unix milliseconds; default: now");
 
 export const statistics = {
-  show: endpoint("GET /api/statistics", {
+  show: read("GET /api/statistics", {
     summary: "Calls, failures, denials and durations, by tool and over time",
-    scope: "read",
     query: z.strictObject({
       from: Count.optional().describe("Unix milliseconds; default: an hour before `to`"),
       to,
@@ -93,15 +92,13 @@ export const statistics = {
     }),
     output: StatisticsInfo,
   }),
-  questions: endpoint("GET /api/statistics/questions", {
+  questions: read("GET /api/statistics/questions", {
     summary: "What people were asked: how often, how they answered, how long it took, and what proposals would save",
-    scope: "read",
     query: z.strictObject({ from: Count.optional().describe("Unix milliseconds; default: a week before `to`"), to }),
     output: QuestionStatistics,
   }),
-  tokens: endpoint("GET /api/statistics/tokens", {
+  tokens: read("GET /api/statistics/tokens", {
     summary: "How much of a model's context each tool uses, by its definition and its results",
-    scope: "read",
     query: z.strictObject({ from: Count.optional().describe("Unix milliseconds; default: a day before `to`"), to }),
     output: TokenReport,
   }),

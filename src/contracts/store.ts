@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Count } from "./basics.ts";
-import { endpoint, namedObject, objects } from "./contract.ts";
+import { admin, namedObject, objects } from "./contract.ts";
 
 export const StoreReport = namedObject("StoreReport", {
   /** `sqlite`, or the engine of `store.url`, such as `postgres`. */
@@ -36,30 +36,22 @@ export const PruneReport = namedObject("PruneReport", {
 export type PruneReport = z.infer<typeof PruneReport>;
 
 export const store = {
-  check: endpoint("GET /api/store/check", {
-    summary: "Whether the store is sound. Reads all of it",
-    scope: "admin",
-    output: StoreReport,
-  }),
-  backup: endpoint("POST /api/store/backups", {
+  check: admin("GET /api/store/check", { summary: "Whether the store is sound. Reads all of it", output: StoreReport }),
+  backup: admin("POST /api/store/backups", {
     summary: "Write a backup of the store into the state folder of the server",
-    scope: "admin",
     output: StoreBackup,
   }),
-  prune: endpoint("POST /api/store/prunings", {
+  prune: admin("POST /api/store/prunings", {
     summary: "Delete what is older or more than `store.retention` allows",
-    scope: "admin",
     body: PruneRequest,
     output: PruneReport,
   }),
-  archive: endpoint("POST /api/store/archives", {
+  archive: admin("POST /api/store/archives", {
     summary: "Write all whole segments of the audit log to files in the state folder",
-    scope: "admin",
     output: z.strictObject({ files: z.array(z.string()) }),
   }),
-  vacuum: endpoint("POST /api/store/vacuum", {
+  vacuum: admin("POST /api/store/vacuum", {
     summary: "Give the free space of the store back to the disk. Nothing can be written meanwhile",
-    scope: "admin",
     output: z.strictObject({ bytesBefore: Count, bytesAfter: Count }),
   }),
 };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Name, page, Time } from "./basics.ts";
-import { endpoint, named, namedObject } from "./contract.ts";
+import { admin, named, namedObject } from "./contract.ts";
 import { Scope } from "./identity.ts";
 import { Done } from "./server.ts";
 
@@ -29,27 +29,20 @@ export const TokenRequest = namedObject("TokenRequest", {
 export type TokenRequest = z.infer<typeof TokenRequest>;
 
 export const tokens = {
-  list: endpoint("GET /api/tokens", {
+  list: admin("GET /api/tokens", {
     summary: "The tokens of programs, without the tokens themselves, and the browsers that are signed in",
-    scope: "admin",
     output: page("TokenPage", TokenInfo),
   }),
-  create: endpoint("POST /api/tokens", {
+  create: admin("POST /api/tokens", {
     summary: "Create a token; this response is the only one that has it",
-    scope: "admin",
     body: TokenRequest,
     status: 201,
     output: NewToken,
   }),
-  rotate: endpoint("POST /api/tokens/{id}/rotate", {
+  rotate: admin("POST /api/tokens/{id}/rotate", {
     summary: "Replace a token by a new one with the same name, scopes and lifetime; the old one ends at once",
-    scope: "admin",
     status: 201,
     output: NewToken,
   }),
-  revoke: endpoint("DELETE /api/tokens/{id}", {
-    summary: "Revoke a token, or sign a browser out",
-    scope: "admin",
-    output: Done,
-  }),
+  revoke: admin("DELETE /api/tokens/{id}", { summary: "Revoke a token, or sign a browser out", output: Done }),
 };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { JsonObject, page, ToolKind, ToolNumbers, ToolPermission, Verdict } from "./basics.ts";
-import { endpoint, namedObject, objects } from "./contract.ts";
+import { call, namedObject, objects, read } from "./contract.ts";
 
 export const ToolOrigin = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("builtin") }),
@@ -66,9 +66,8 @@ export const ToolInfo = namedObject("ToolInfo", {
 export type ToolInfo = z.infer<typeof ToolInfo>;
 
 export const tools = {
-  list: endpoint("GET /api/tools", {
+  list: read("GET /api/tools", {
     summary: "The tools that the policy of this server allows",
-    scope: "read",
     query: z.strictObject({
       search: z.string().optional().describe("Best matches first"),
       group: z.string().optional().describe("`group:fs`, a category, or an origin"),
@@ -76,11 +75,10 @@ export const tools = {
     }),
     output: page("ToolPage", ToolInfo),
   }),
-  forget: endpoint("DELETE /api/tools/learned", {
+  forget: call("DELETE /api/tools/learned", {
     summary: "Forget what tool search has learned from your calls",
-    scope: "call",
     query: z.strictObject({ tool: z.string().optional().describe("Only about this tool") }),
     output: z.strictObject({ tools: z.number().int().describe("How many tools it was about") }),
   }),
-  get: endpoint("GET /api/tools/{name}", { summary: "One tool, by any of its names", scope: "read", output: ToolInfo }),
+  get: read("GET /api/tools/{name}", { summary: "One tool, by any of its names", output: ToolInfo }),
 };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { cursor, limit, Name, page, Time } from "./basics.ts";
-import { endpoint, named, namedObject } from "./contract.ts";
+import { approve, named, namedObject, read } from "./contract.ts";
 
 export const ChangeInfo = namedObject("ChangeInfo", {
   id: z.string(),
@@ -77,9 +77,8 @@ export const UndoOutcome = namedObject("UndoOutcome", {
 export type UndoOutcome = z.infer<typeof UndoOutcome>;
 
 export const undo = {
-  list: endpoint("GET /api/changes", {
+  list: read("GET /api/changes", {
     summary: "File changes that tools made, newest first",
-    scope: "read",
     query: z.strictObject({
       call: z.string().optional().describe("Made by this call or the calls that it made"),
       session: z.string().optional().describe("Only of this session"),
@@ -88,20 +87,14 @@ export const undo = {
     }),
     output: page("ChangePage", ChangeInfo),
   }),
-  get: endpoint("GET /api/changes/{id}", {
-    summary: "One change, with its diff",
-    scope: "read",
-    output: ChangeDetail,
-  }),
-  run: endpoint("POST /api/undo", {
+  get: read("GET /api/changes/{id}", { summary: "One change, with its diff", output: ChangeDetail }),
+  run: approve("POST /api/undo", {
     summary: "Undo the file changes of a call or a session, all or none",
-    scope: "approve",
     body: UndoRequest,
     output: UndoOutcome,
   }),
-  redo: endpoint("POST /api/redo", {
+  redo: approve("POST /api/redo", {
     summary: "Undo an undo: the changes are made again, all or none",
-    scope: "approve",
     body: RedoRequest,
     output: UndoOutcome,
   }),
