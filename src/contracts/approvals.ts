@@ -126,7 +126,10 @@ export const ApprovalInfo = namedObject("ApprovalInfo", {
 export type ApprovalInfo = z.infer<typeof ApprovalInfo>;
 
 const answer = {
-  /** `session` and `always` approve and save `rule`. `answer` answers the questions, and `deny` dismisses them. */
+  /**
+   * `once`, `session` and `always` approve the call; `session` and `always` also save `rule`. `answer` answers its
+   * questions, and `deny` dismisses them.
+   */
   decision: z.enum(["once", "session", "always", "answer", "deny"]),
   /** For `answer`: one for each question, in their order. */
   answers: z.array(UserAnswer).max(20).optional(),

@@ -38,7 +38,10 @@ export const UndoRequest = namedObject("UndoRequest", {
   user: Name.optional(),
   agent: Name.optional(),
   change: Name.optional(),
-  /** Even if a file was changed since. Otherwise it fails with `stale`; `data.conflicts` has both texts of each. */
+  /**
+   * Even if a file was changed since. Without it, such an undo fails with `stale`, and the error's `data.conflicts` has each
+   * file with both texts.
+   */
   force: z.boolean().optional(),
 });
 export type UndoRequest = z.infer<typeof UndoRequest>;
