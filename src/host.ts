@@ -32,6 +32,7 @@ const OPTION_KEYS = keysOf<OpenOptions>({
   env: true,
   stateFolder: true,
   overrides: true,
+  provenance: true,
   tools: true,
   middleware: true,
   contextFor: true,
@@ -70,5 +71,7 @@ export function openHaft<Name extends CapabilityName>(
 ): Promise<PartialHost<Name>>;
 export async function openHaft(folder: string = process.cwd(), options: OpenOptions = {}): Promise<HaftHost> {
   checkKeys("openHaft", options, OPTION_KEYS);
-  return openHost(folder, options);
+  const { provenance, onWarning = (warning) => process.emitWarning(warning, { code: "HAFT_WARNING" }) } = options;
+  const overrides = provenance ? { ...options.overrides, provenance } : options.overrides;
+  return openHost(folder, { ...options, overrides, onWarning });
 }

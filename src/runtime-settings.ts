@@ -1,8 +1,10 @@
 import type { GrantCaps } from "./calls/grants.ts";
 import type { Caller } from "./core/call.ts";
-import { checkKeys, keysOf, withDefaults } from "./core/options.ts";
+import { AUTHORITIES, FIELD_TRUSTS, PROVENANCE_MODES, TAINT_LABELS } from "./core/call-summary.ts";
+import { checkKeys, checkWords, keysOf, withDefaults } from "./core/options.ts";
 import { ToolPermission } from "./core/tool.ts";
 import { type ConcurrencyLimits, DEFAULT_CONCURRENCY } from "./gate/concurrency.ts";
+import type { ProvenanceOptions, ToolLabels } from "./gate/permit/provenance/provenance.ts";
 import type { AnyLayer } from "./gate/permit/visible-tools.ts";
 import type { ResponseLength } from "./gate/response-length.ts";
 import { DEFAULT_TIMEOUTS, type Timeouts } from "./gate/timeouts.ts";
@@ -60,6 +62,10 @@ const APPROVAL_KEYS = keysOf<NonNullable<HaftOptions["approvals"]>>({
   maxShownBytes: true,
 });
 const GRANT_KEYS = keysOf<GrantCaps>({ maxMinutes: true, maxUses: true, maxBudget: true });
+const PROVENANCE_KEYS = keysOf<ProvenanceOptions>({
+  ...{ mode: true, tools: true, store: true, taintStore: true, readResults: true },
+});
+const TOOL_LABEL_KEYS = keysOf<ToolLabels>({ labels: true, results: true, arguments: true });
 const WORKER_KEYS = keysOf<WorkerOptions>({ name: true, concurrency: true, takes: true });
 
 /** Throws a TypeError for an option that does not exist. */
@@ -76,9 +82,23 @@ export function checkOptions(options: RuntimeOptions): void {
   checkToolSearch(options.toolSearch);
   checkKeys("`approvals` of createHaft", options.approvals, APPROVAL_KEYS);
   checkKeys("`grants` of createHaft", options.grants, GRANT_KEYS);
+  checkProvenance(options.provenance);
   checkKeys("`worker` of createHaft", worker || undefined, WORKER_KEYS);
   for (const layer of typeof policy === "function" ? [] : [policy].flat())
     checkToolPolicy("`policy` of createHaft", layer);
+}
+
+/** A label with another name would be none. */
+function checkProvenance(given: ProvenanceOptions | undefined): void {
+  checkKeys("`provenance` of createHaft", given, PROVENANCE_KEYS);
+  checkWords("`provenance.mode` of createHaft", [given?.mode], PROVENANCE_MODES);
+  for (const [name, tool] of Object.entries(given?.tools ?? {})) {
+    const where = `\`provenance.tools\` of createHaft, "${name}"`;
+    checkKeys(where, tool, TOOL_LABEL_KEYS);
+    checkWords(`${where}: a label`, tool.labels ?? [], TAINT_LABELS);
+    checkWords(`${where}: a field of \`results\``, Object.values(tool.results ?? {}), FIELD_TRUSTS);
+    checkWords(`${where}: one of \`arguments\``, Object.values(tool.arguments ?? {}), AUTHORITIES);
+  }
 }
 
 function checkDefaultPermission(given: unknown): void {

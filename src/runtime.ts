@@ -52,6 +52,7 @@ import type { DecidableCall } from "./gate/permit/host-decision.ts";
 import { createHooks } from "./gate/permit/hooks/hooks.ts";
 import { createJudge, wouldAllow } from "./gate/permit/verdict.ts";
 import { lintToolPolicy } from "./gate/permit/lint-tool-policy.ts";
+import { misspeltNames } from "./gate/permit/rules/lint-rules.ts";
 import { createPolicyView } from "./gate/permit/policy-view.ts";
 import { readRules, type RuleSet } from "./gate/permit/rules/rule-set.ts";
 import { refuseMisreadRules } from "./gate/permit/rules/rule.ts";
@@ -94,7 +95,13 @@ provideEngine(jsonSchemaEngine);
  */
 export function createHaft(options: HaftOptions = {}): Haft {
   checkOptionNames(options);
-  return createRuntime(options);
+  const haft = createRuntime(options);
+  for (const warning of misspeltNames(haft)) (options.onWarning ?? warnProcess)(warning);
+  return haft;
+}
+
+function warnProcess(warning: string): void {
+  process.emitWarning(warning, { code: "HAFT_POLICY" });
 }
 
 /** As `createHaft`, with the options of hosts. */
@@ -181,7 +188,7 @@ class Runtime {
       answer: (id, answer) => this.answer(id, answer),
       follow: (id, follow) => this.stored.follow(id, follow),
     });
-    this.#warn = options.onWarning ?? ((warning) => process.emitWarning(warning, { code: "HAFT_POLICY" }));
+    this.#warn = options.onWarning ?? warnProcess;
 
     this.rules = readRules(options.rules, options.defaultPermission);
     // Commands and searches name no file that they read, so the workspace itself denies what rules deny.

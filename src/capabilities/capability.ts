@@ -19,6 +19,8 @@ import type { AgentFor, CapabilityValues } from "./capability-values.ts";
 
 /** How a folder is opened: overrides of its configuration, and what a program provides. */
 export interface HostOptions extends Omit<LoadConfigOptions, "folder" | "requiresTrustFile"> {
+  /** Which calls ask because of who chose their values, and labels of tools. As in `createHaft`. Overrides every file. */
+  provenance?: NonNullable<LoadConfigOptions["overrides"]>["provenance"];
   /** Besides the tools of the workspace, of capabilities and of plugins. */
   tools?: Iterable<Registrable>;
   /** Further stages of the gate. */
@@ -53,7 +55,7 @@ export interface HostOptions extends Omit<LoadConfigOptions, "folder" | "require
   channelKinds?: readonly ChannelKind[];
   /** The clock of everything that waits. */
   clock?: Clock;
-  /** Called with each warning about the configuration. */
+  /** Called with each warning about the configuration. Default of `openHaft`: a process warning. */
   onWarning?: (warning: string) => void;
 }
 

@@ -6,6 +6,7 @@ import type { ApiHandlers } from "../contracts/index.ts";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import { CloseStack, MAX_CLOSE_STEP_MS, SHORT_CLOSE_STEP_MS } from "../core/close-stack.ts";
 import type { MaybePromise } from "../core/stage.ts";
+import { misspeltNames } from "../gate/permit/rules/lint-rules.ts";
 import { RuleSet } from "../gate/permit/rules/rule-set.ts";
 import type { RuleSource } from "../gate/permit/rules/rule.ts";
 import type { Undo } from "../io/files/undo.ts";
@@ -146,7 +147,7 @@ export async function openHost(
   // Without it long outputs would be kept elsewhere than configured.
   if (config.value.artifacts.keepOutputs) names.add("artifacts");
   const opened: OpenCapability[] = [];
-  const context: CapabilityContext & Partial<CapabilityValues> = {
+  const context: OpenContext = {
     config,
     options,
     user,
@@ -172,6 +173,7 @@ export async function openHost(
     await closing.close().catch(() => undefined);
     throw error;
   }
+  warnOfNames(context);
   const watch = live.follow({ clock, warn, ...reloadOf(context) });
   closing.push("files of the configuration", () => watch.close());
   const { runtime: haft, artifacts, mcp, messages: channels } = context;
@@ -201,16 +203,17 @@ export async function openHost(
   return host;
 }
 
+type OpenContext = CapabilityContext & Partial<CapabilityValues>;
+
+/** Only if every tool is there. For one command, `haft policy lint` says it. */
+function warnOfNames({ runtime, isPartial, options, warn }: OpenContext): void {
+  if (!runtime || isPartial || options.isShortLived) return;
+  for (const warning of misspeltNames(runtime)) warn(warning);
+}
+
 /** How a changed configuration takes effect: all of it, between two calls, or nothing. */
-function reloadOf({
-  config,
-  opened,
-  rules,
-  store,
-}: CapabilityContext & Partial<CapabilityValues>): Pick<
-  FollowOptions,
-  "prepare" | "isRule" | "revision" | "hasChanged"
-> {
+function reloadOf(context: OpenContext): Pick<FollowOptions, "prepare" | "isRule" | "revision" | "hasChanged"> {
+  const { config, opened, rules, store } = context;
   let stored: RuleSource | undefined = rules.sources().find(({ origin }) => origin === STORED_RULES);
   let isReading = false;
   let hasChanged = false;
@@ -223,6 +226,7 @@ function reloadOf({
       return () => {
         rules.load(sources);
         for (const step of steps) step?.();
+        warnOfNames(context);
       };
     },
     isRule: (text, list) => ruleProblem(text, list) === undefined,

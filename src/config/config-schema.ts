@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AUTHORITIES, FIELD_TRUSTS, PROVENANCE_MODES } from "../core/call-summary.ts";
+import { AUTHORITIES, FIELD_TRUSTS, PROVENANCE_MODES, TAINT_LABELS } from "../core/call-summary.ts";
 
 // The one definition of a configuration. Validation, the types and the published JSON Schema come from it.
 
@@ -319,9 +319,7 @@ const provenance = section({
     ),
   tools: named(
     section({
-      labels: z
-        .array(z.enum(["untrusted_input", "sensitive_data", "outside_effect"]))
-        .describe("Added to the tool's own labels"),
+      labels: z.array(z.enum(TAINT_LABELS)).describe("Added to the tool's own labels"),
       results: named(z.enum(FIELD_TRUSTS)).describe(
         "Who makes a field of its results, by name: service, own (the user's data), others. *: all other fields",
       ),

@@ -258,7 +258,7 @@ interface ConfigOrigin {
 }
 
 /** Lists to which every source adds. */
-const JOINED = new Set(["workspace.denyGlobs", "workspace.readOnlyPaths", "workspace.permitGlobs", "audit.redact"]);
+const JOINED = /^(?:workspace\.(?:denyGlobs|readOnlyPaths|permitGlobs)|audit\.redact|provenance\.tools[.[].+\.labels)$/;
 
 function mergeConfig(sources: readonly ConfigSource[], warnings: ConfigProblem[]): MergedConfig {
   const limitedAgents = new Set(
@@ -334,7 +334,7 @@ function sandboxOf({ tools: _tools, ...settings }: Section<"sandbox"> = {}): Mer
 
 function merge(base: unknown, next: unknown, path: string): unknown {
   if (next === undefined) return base;
-  if (Array.isArray(base) && Array.isArray(next) && JOINED.has(path)) return [...new Set([...base, ...next])];
+  if (Array.isArray(base) && Array.isArray(next) && JOINED.test(path)) return [...new Set([...base, ...next])];
   if (!isObject(next)) return next;
   const result: Record<string, unknown> = isObject(base) ? { ...base } : {};
   for (const [key, value] of Object.entries(next)) {
@@ -362,7 +362,7 @@ function originsOf(checked: readonly CheckedSource[]): ConfigOrigin[] {
       if (Array.isArray(value)) return value.forEach((item, index) => visit(item, [...path, index]));
       if (isObject(value)) return Object.entries(value).forEach(([key, field]) => visit(field, [...path, key]));
       const key = shown.replace(/\[\d+\].*$/, "");
-      if (SINGLE.test(shown) && !JOINED.has(key)) {
+      if (SINGLE.test(shown) && !JOINED.test(key)) {
         for (const earlier of earlierOnes) {
           const isSame = earlier.path === shown || (shown !== key && earlier.path.startsWith(`${key}[`));
           if (isSame) earlier.isOverridden = true;

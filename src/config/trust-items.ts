@@ -193,7 +193,7 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
     }
   }
   for (const [key, content] of entriesOf(server)) if (key !== "port") setting(["server", key], content);
-  for (const [key, content] of entriesOf(value["provenance"])) setting(["provenance", key], content);
+  listProvenance(value["provenance"], setting);
   for (const [key, content] of entriesOf(store)) setting(["store", key], content);
   // Their denials would be lost.
   for (const [key, content] of entriesOf(value["import"])) {
@@ -234,6 +234,20 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
   }
   if (isObject(audit) && audit["enabled"] !== undefined && audit["enabled"] !== true) {
     setting(["audit", "enabled"], audit["enabled"]);
+  }
+}
+
+/** A folder may make provenance stricter: labels only add. Roles do not: an argument that is named lets others go unjudged. */
+function listProvenance(provenance: unknown, setting: (path: ConfigPath, content: unknown) => void): void {
+  for (const [key, content] of entriesOf(provenance)) {
+    if (key !== "tools" && !(key === "mode" && content === "strict")) setting(["provenance", key], content);
+    for (const [tool, one] of key === "tools" ? entriesOf(content) : []) {
+      for (const [part, own] of entriesOf(one)) {
+        if (part === "labels") continue;
+        for (const [name, said] of entriesOf(own))
+          if (part !== "results" || said !== "others") setting(["provenance", key, tool, part, name], said);
+      }
+    }
   }
 }
 

@@ -102,6 +102,34 @@ describe("a folder that is not trusted", () => {
     expect((await folders.load()).value.tools.timeout).toBe(5);
   });
 
+  test("makes provenance stricter, and never looser", async () => {
+    const folders = openConfigFolders({
+      "haft.config.yml": `provenance:
+  mode: note
+  tools:
+    "mail__*":
+      labels: [untrusted_input]
+      results: { id: service, body: others }
+    pay: { labels: [], arguments: { memo: destination } }
+`,
+      "~/.config/haft/config.yml":
+        "provenance: { mode: strict, tools: { pay: { labels: [outside_effect] }, 'mail__*': { results: { body: own } } } }",
+    });
+    const { value, untrusted } = await folders.load();
+    const mails = { labels: ["untrusted_input"], results: { body: "others" } };
+    expect(value.provenance).toEqual({
+      mode: "strict",
+      tools: { "mail__*": mails, pay: { labels: ["outside_effect"], arguments: {} } },
+    });
+    expect(untrusted.map(({ path }) => path)).toEqual([
+      "provenance.mode",
+      'provenance.tools["mail__*"].results.id',
+      "provenance.tools.pay.arguments.memo",
+    ]);
+    folders.write({ "haft.config.yml": "provenance: { mode: strict }" });
+    expect((await folders.load()).untrusted).toEqual([]);
+  });
+
   test("sets no program for the browser, and does not disable its sandbox", async () => {
     const browser = "browser: { executable: /tmp/evil, confined: false, downloads: got, enabled: true }";
     const folders = openConfigFolders({ "haft.config.yml": browser });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { TAINT_LABELS } from "../core/call-summary.ts";
 import { JsonObject, page, ToolKind, ToolNumbers, ToolPermission, Verdict } from "./basics.ts";
 import { call, namedObject, objects, read } from "./contract.ts";
 
@@ -18,7 +19,7 @@ export const ToolDescription = z.strictObject({
   examples: objects({ input: z.unknown(), description: z.string().optional() }).optional(),
 });
 
-export const TaintLabel = z.enum(["untrusted_input", "sensitive_data", "outside_effect"]);
+export const TaintLabel = z.enum(TAINT_LABELS);
 
 /** What an MCP server says about a tool. */
 export const ToolAnnotations = z.strictObject({

@@ -55,6 +55,10 @@ export const AUTHORITIES = ["destination", "target", "privilege", "code", "conte
 /** Also `other`: a text of no known kind. `none`: a number, a date, a switch. `link`, `private`: inside a text. `call`: the call itself. */
 export const UNVOUCHED_KINDS = [...AUTHORITIES, "other", "none", "link", "private", "call"] as const;
 
+/** What a call may bring into a session or send out of it; policy combines them. */
+export type TaintLabel = (typeof TAINT_LABELS)[number];
+export const TAINT_LABELS = ["untrusted_input", "sensitive_data", "outside_effect"] as const;
+
 /** Who made a field of a result: the service (`service`), the user (`own`), or somebody else (`others`). */
 export type FieldTrust = (typeof FIELD_TRUSTS)[number];
 export const FIELD_TRUSTS = ["service", "own", "others"] as const;

@@ -2,8 +2,9 @@ import type { DescribedOutput } from "../schema/describe-output.ts";
 import type { InferInput, InferOutput, SchemaSource } from "../schema/infer.ts";
 import { formatIssues, type SchemaIssue } from "../schema/schema.ts";
 import { readCheck, readSchema } from "../schema/read-schema.ts";
+import { TAINT_LABELS } from "./call-summary.ts";
 import { toCategory, ToolCategory } from "./category.ts";
-import { checkKeys, keysOf } from "./options.ts";
+import { checkKeys, checkWords, keysOf } from "./options.ts";
 import { callDefinitionOf, declarationOf, renameParameters, takesOtherNames, toDescription } from "./definition.ts";
 import { errorMessage, toolError, ToolError, ToolValidationError } from "./error.ts";
 import { gateOf } from "./gate.ts";
@@ -224,6 +225,7 @@ function checkConfig<P extends SchemaSource, O extends SchemaSource, R, C extend
   checkKeys(`Tool "${name}"`, config, CONFIG_KEYS);
   checkKeys(`\`limits\` of tool "${name}"`, limits, LIMIT_KEYS);
   checkKeys(`\`cache\` of tool "${name}"`, cache, CACHE_KEYS);
+  checkWords(`A label of tool "${name}"`, config.labels ?? [], TAINT_LABELS);
   for (const [family, dialect] of Object.entries(dialects)) {
     checkKeys(`The dialect "${family}" of tool "${name}"`, dialect, DIALECT_KEYS);
   }

@@ -30,6 +30,15 @@ export function checkKeys(what: string, given: object | undefined, known: Readon
   if (problem !== undefined) throw new TypeError(problem);
 }
 
+/** Throws a TypeError for a word that is none of these. */
+export function checkWords(what: string, given: Iterable<string | undefined>, known: readonly string[]): void {
+  for (const word of given) {
+    if (word === undefined || known.includes(word)) continue;
+    const hint = didYouMean(String(word), known) ?? `Known: ${known.join(", ")}.`;
+    throw new TypeError(`${what} is ${JSON.stringify(word)}. ${hint}`);
+  }
+}
+
 /** `{ ...defaults, ...options }`, except that an option that is undefined keeps its default. */
 export function withDefaults<Defaults extends object, Options extends object = Partial<Defaults>>(
   defaults: Defaults,

@@ -1,6 +1,7 @@
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { type Schema, type SchemaCheck, sharedByCopies } from "../schema/schema.ts";
 import type { CallAuthority, Caller, CallOptions, Execute } from "./call.ts";
+import type { TaintLabel } from "./call-summary.ts";
 import type { Content } from "./content.ts";
 import type { FunctionDeclaration, ToolCallDefinition } from "./definition.ts";
 import type { Update } from "./events.ts";
@@ -132,8 +133,7 @@ export interface ToolAmount {
   unit: string | { parameter: string };
 }
 
-/** What a call may bring into a session or send out of it; policy combines them. */
-export type TaintLabel = "untrusted_input" | "sensitive_data" | "outside_effect";
+export type { TaintLabel };
 
 /** A tool. Only `createTool` makes one, so every tool has all fields. */
 export interface Tool<Input = unknown, Details = unknown, Raw = Input, Host = unknown> {

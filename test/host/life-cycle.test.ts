@@ -244,3 +244,22 @@ test("a host keeps long outputs as artifacts if that is configured, also with `o
   onTestFinished(() => host.close());
   expect(host.haft.tools.list().map(({ name }) => name)).toContain("create_artifact");
 });
+
+test("a host warns about names in rules and limits that are probably misspelt, and takes the provenance of createHaft", async () => {
+  const folder = openFolder();
+  const warnings: string[] = [];
+  const host = await openHaft(folder, {
+    ...{ home: join(folder, "home"), env: { HAFT_STATE_DIR: join(folder, "state") }, connectsMcp: false },
+    overrides: { permissions: { deny: ["exce", "later_tool"], limits: [{ tools: ["wrte"], calls: 1, per: "hour" }] } },
+    provenance: { mode: "strict", tools: { read: { labels: ["untrusted_input"] }, grpe: {} } },
+    onWarning: (warning) => warnings.push(warning),
+  });
+  onTestFinished(() => host.close());
+  expect(warnings.filter((warning) => /exce|wrte|grpe|later_tool/.test(warning))).toEqual([
+    expect.stringMatching(/^exce in permissions.deny of call: .*Did you mean "exec"/),
+    expect.stringMatching(/^wrte in permissions.limits of call: .*Did you mean "Write" or "write"/),
+    expect.stringMatching(/^grpe in provenance.tools: .*Did you mean "Grep" or "grep"/),
+  ]);
+  expect(host.haft.policy.provenance.settings).toMatchObject({ mode: "strict" });
+  expect(host.haft.policy.provenance.settings.tools).toHaveProperty("read");
+});

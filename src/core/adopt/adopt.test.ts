@@ -499,6 +499,28 @@ describe("a foreign tool that does not say what it does", () => {
   });
 });
 
+test("a tool of another system gets the labels that `adopt` is given, besides those of one call", () => {
+  const mails = aiTool({ description: "Reads mails", inputSchema: z.object({}), execute: () => "" });
+  const labels = ["untrusted_input"] as const;
+  expect(adopt(mails, { name: "mails", labels }).labels).toEqual(labels);
+  const own = adopt(
+    {
+      name: "own",
+      description: "Own",
+      inputSchema: z.object({}),
+      labels: ["sensitive_data"],
+      labelsOf: () => [],
+      run: () => "",
+    },
+    { labels },
+  );
+  expect(own.labels).toEqual(["sensitive_data", "untrusted_input"]);
+  expect(own.labelsOf?.({})).toEqual(labels);
+  expect(() => adopt(mails, { name: "mails", labels: ["untrusted" as never] })).toThrow(
+    /A label of tool "mails" is "untrusted". Did you mean "untrusted_input"|Known: untrusted_input/,
+  );
+});
+
 describe("a setting that cannot be kept is refused", () => {
   const one = (): number => 1;
 

@@ -3,7 +3,15 @@ import { errorMessage } from "../error.ts";
 import { checkKeys } from "../options.ts";
 import type { SchemaSource } from "../../schema/infer.ts";
 import { type AnyTool, isTool, type ToolKind, ToolPermission } from "../tool.ts";
-import { ADOPT_KEYS, type AdoptOptions, type Convention, type Fields, isFunction, strictest } from "./convention.ts";
+import {
+  ADOPT_KEYS,
+  type AdoptedConfig,
+  type AdoptOptions,
+  type Convention,
+  type Fields,
+  isFunction,
+  strictest,
+} from "./convention.ts";
 import {
   adkTool,
   aiSDKTool,
@@ -101,12 +109,21 @@ function adoptedConfig(tool: unknown, options: AdoptOptions): ToolConfig<SchemaS
     if (config.name === undefined) {
       throw new TypeError("It has no name: pass one as `adopt(tool, { name })`.");
     }
-    return { ...config, permission: withOption(config, options.needsApproval) };
+    return { ...config, ...labelsWith(config, options), permission: withOption(config, options.needsApproval) };
   } catch (cause) {
     if (convention === haftTool) throw cause;
     const name = options.name ?? nameOf(fields);
     throw new TypeError(`The ${convention.title} tool "${name}" cannot be adopted: ${errorMessage(cause)}`, { cause });
   }
+}
+
+function labelsWith(
+  { labels, labelsOf }: AdoptedConfig,
+  { labels: more = [] }: AdoptOptions,
+): Pick<AdoptedConfig, "labels" | "labelsOf"> {
+  if (more.length === 0) return { labels, labelsOf };
+  const own = labelsOf && ((...given: Parameters<typeof labelsOf>) => [...labelsOf(...given), ...more]);
+  return { labels: [...(labels ?? []), ...more], labelsOf: own };
 }
 
 /** What the tool says about approval, and what `adopt` was told where the tool says nothing. */

@@ -23,6 +23,8 @@ export interface AdoptOptions {
   kind?: ToolKind;
   /** Whether its calls need approval, if the tool does not say. It cannot lift what the tool itself says. */
   needsApproval?: AdoptedConfig["needsApproval"];
+  /** What its results bring, and whether it sends something out, as in `createTool`. Added to what the tool says. */
+  labels?: AdoptedConfig["labels"];
   /** What the framework would pass to the tool as its context. Default: the data of the host that the call has. */
   context?: unknown;
   /** Makes the calls of an MCP definition, for example `client.callTool`. */
@@ -34,6 +36,7 @@ export const ADOPT_KEYS = keysOf<AdoptOptions>({
   name: true,
   kind: true,
   needsApproval: true,
+  labels: true,
   context: true,
   call: true,
 });

@@ -83,4 +83,17 @@ test("a runtime reports the warnings to its host", () => {
   const warnings: string[] = [];
   createHaft({ policy: { deny: ["group:nosuch"] }, onWarning: (warning) => warnings.push(warning) });
   expect(warnings).toHaveLength(1);
+  const tools = [{ name: "pay", description: "Pays", inputSchema: {}, run: () => "" }];
+  const provenance = { tools: { pya: {} } };
+  const rules = { deny: ["pyy"], limits: [{ tools: ["payy"], calls: 1 }] };
+  createHaft({ tools, rules, provenance, onWarning: (warning) => warnings.push(warning) });
+  expect(warnings.slice(1).map((warning) => warning.split(" ", 3).join(" "))).toEqual([
+    "pyy in permissions.deny",
+    "payy in permissions.limits",
+    "pya in provenance.tools:",
+  ]);
+  expect(() => createHaft({ provenance: { tools: { pay: { label: [] } as object } } })).toThrow(
+    'Did you mean "labels"',
+  );
+  expect(() => createHaft({ provenance: { mode: "strikt" as never } })).toThrow('Did you mean "strict"');
 });

@@ -53,6 +53,30 @@ export function lintRules(sources: readonly RuleSource[], tools: readonly AnyToo
   return [...findings, ...sources.flatMap((source) => lintLimits(source, tools))];
 }
 
+interface Named {
+  policy: { lint(): RuleFinding[]; provenance: { settings: { tools: object } } };
+  tools: { registry: { list(): readonly AnyTool[] } };
+}
+
+/** For a start: names that are near to one that exists, so probably misspelt. Others may be registered later. */
+export function misspeltNames({ policy, tools }: Named): string[] {
+  const isNear = ({ code, values }: RuleRemark): boolean =>
+    code === "unknown_tool" && String(values?.["hint"]).startsWith("Did you mean");
+  const all = tools.registry.list();
+  const labelled = Object.keys(policy.provenance.settings.tools).map((name) => {
+    return { name, found: lintName({ name }, { text: name, list: "deny", origin: "" }, all) };
+  });
+  return [
+    ...policy
+      .lint()
+      .filter(isNear)
+      .map(({ origin, list, rule, message }) => `${rule} in permissions.${list} of ${origin}: ${message}`),
+    ...labelled.flatMap(({ name, found }) =>
+      found && isNear(found) ? `${name} in provenance.tools: ${found.message}` : [],
+    ),
+  ];
+}
+
 /** Limits that count nothing. What is malformed was refused before. */
 function lintLimits({ limits = [], origin }: RuleSource, tools: readonly AnyTool[]): RuleFinding[] {
   return limits.flatMap((limit) => {
