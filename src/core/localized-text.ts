@@ -168,6 +168,10 @@ const OWN_TEXTS = {
   "verdict.askRule": "The rule {rule} ({origin}) requires approval.",
   "verdict.allowRule": "The rule {rule} ({origin}) allows it.",
   "verdict.grant": "The grant {grant} allows it.",
+  "verdict.grantUses": "The grant {grant} covers it and is used up: {used} of {max} calls.",
+  "verdict.grantBudget":
+    "The grant {grant} is too small: it has {left} of {max} {unit} left, and the call takes {takes}.",
+  "verdict.grantNoAmount": "The grant {grant} is a budget in {unit}, and the call has no such amount.",
   "verdict.otherDefinition":
     '"{tool}" is defined differently now than when the grant {grant} was given, so the grant does not cover it.',
   "verdict.limitReached":

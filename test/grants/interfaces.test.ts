@@ -21,6 +21,24 @@ const PAY = {
 const pay = createTool(PAY);
 const GRANT = { rules: ["pay"], why: "invoices of March", by: "bob" } as const;
 
+test("a question says which grant was too small for the call, and by what", async () => {
+  const { haft, host } = await openHostCli(temporaryFolder("haft-grants-"), { tools: [pay] });
+  const shown = async (session: string, budget?: { unit: string; max: number }) => {
+    const { id } = await host.haft.policy.grants.give({ ...GRANT, holder: { session }, maxUses: 1, budget });
+    const call = (amount: number) => host.haft.execute("pay", { amount }, { caller: { session } });
+    if (!budget) expect(await call(1)).toMatchObject({ status: "completed" });
+    const { pending } = (await call(30)) as { pending?: { id: string } };
+    return { id, text: (await haft("approvals", "show", String(pending?.id))).stdout };
+  };
+  const small = await shown("s", { unit: "EUR", max: 20 });
+  expect(small.text).toContain(`The grant ${small.id} is too small: it has 20 of 20 EUR left, and the call takes 30.`);
+  const other = await shown("t", { unit: "USD", max: 20 });
+  expect(other.text).toContain(`The grant ${other.id} is a budget in USD`);
+  const used = await shown("u");
+  expect(used.text).toContain(`The grant ${used.id} covers it and is used up: 1 of 1 calls.`);
+  expect((await haft("policy", "explain", "pay", "amount:=30", "--session", "s")).stdout).toContain(small.id);
+});
+
 test("haft grants lists what is left, extends within the caps, refunds and revokes", async () => {
   const { haft, host } = await openHostCli(temporaryFolder("haft-grants-"), { tools: [pay] });
   const { grants } = host.haft.policy;

@@ -1,6 +1,7 @@
 import { sha256 } from "../../calls/approval-binding.ts";
 import type { Calls } from "../../calls/calls.ts";
 import {
+  amountOf,
   badGrant,
   type ChargedCall,
   chargesOf,
@@ -22,6 +23,7 @@ import {
   refusalOfCharge,
   requireBounds,
 } from "../../calls/grants.ts";
+import { fromMicros } from "../../calls/limits.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Call, Caller, Verdict } from "../../core/call.ts";
 import type { Clock, Timer } from "../../core/clock.ts";
@@ -254,16 +256,33 @@ export class Grants {
       return shown.length === 0 || shown.includes(hash);
     };
     const mine = open.filter(isShown);
-    const allowed = this.#allow(mine, judged, rules);
-    if (mine.length === open.length || asks.decision !== "ask") return allowed;
-    const before = this.#allow(open, judged, rules);
-    const explain = (now: Verdict | undefined, then: Verdict | undefined): Verdict | undefined => {
-      const other = then?.grants?.find((id) => !mine.some((grant) => grant.id === id));
-      if (now || other === undefined) return now;
-      return { ...asks, ...reasonText("verdict.otherDefinition", { tool: judged.tool.name, grant: other }) };
+    const explain = async (): Promise<Verdict | undefined> => {
+      if (asks.decision !== "ask") return undefined;
+      const { tool } = judged;
+      const before = mine.length < open.length ? await this.#allow(open, judged, rules) : undefined;
+      const other = before?.grants?.find((id) => !mine.some((grant) => grant.id === id));
+      if (other !== undefined)
+        return { ...asks, ...reasonText("verdict.otherDefinition", { tool: tool.name, grant: other }) };
+      const larger = (await this.#allow(mine, judged, rules, { isUncharged: true }))?.grants;
+      const [short] = mine.flatMap((grant) =>
+        larger?.includes(grant.id) ? (this.#shortage(grant, judged) ?? []) : [],
+      );
+      return short && { ...asks, ...short };
     };
-    if (!(allowed instanceof Promise) && !(before instanceof Promise)) return explain(allowed, before);
-    return Promise.all([allowed, before]).then(([now, then]) => explain(now, then));
+    const allowed = this.#allow(mine, judged, rules);
+    return allowed instanceof Promise ? allowed.then((found) => found ?? explain()) : (allowed ?? explain());
+  }
+
+  /** What the grant has too little of for the call, for the person who is asked. */
+  #shortage(grant: Grant, { tool, input }: Judged): ReturnType<typeof reasonText> | undefined {
+    const { id, maxUses: max, used, budget, spent } = grant;
+    if (max !== undefined && used >= max) return reasonText("verdict.grantUses", { grant: id, used, max });
+    const amount = amountOf(tool, input);
+    if (!budget || (amount?.unit === budget.unit && spent + amount.micros <= budget.max)) return undefined;
+    const { unit } = budget;
+    if (amount?.unit !== unit) return reasonText("verdict.grantNoAmount", { grant: id, unit });
+    const [left, all, takes] = [budget.max - spent, budget.max, amount.micros].map(fromMicros);
+    return reasonText("verdict.grantBudget", { grant: id, left: left ?? 0, max: all ?? 0, unit, takes: takes ?? 0 });
   }
 
   /** The grant refused the charge of this call: it does not answer for the call any more, so judging it again comes to an end. */
@@ -289,13 +308,19 @@ export class Grants {
   }
 
   /** One that covers the call alone; otherwise those that cover it together, such as the parts of a command. */
-  #allow(open: readonly Grant[], judged: Judged, rules: RuleSet): MaybePromise<Verdict | undefined> {
+  #allow(
+    open: readonly Grant[],
+    judged: Judged,
+    rules: RuleSet,
+    { isUncharged = false } = {},
+  ): MaybePromise<Verdict | undefined> {
     if (open.length === 0) return undefined;
     return withAnswers((answers) => {
       const now = this.#options.clock.now();
       const covers = (grants: readonly Grant[]): boolean =>
         this.#ruleSetWith(grants, rules).judge({ ...judged, answers }).decision === "allow";
       const usable = open.filter((grant) => {
+        if (isUncharged) return true;
         const [charge] = chargesOf({ verdict: verdictOf([grant]), tool: judged.tool, input: judged.input }) ?? [];
         return charge !== undefined && refusalOfCharge(grant, charge, now) === undefined;
       });

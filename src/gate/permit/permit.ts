@@ -477,8 +477,8 @@ function askedOf({ startedAt }: Call, row: StoredCall, now: number): AskedCall {
 function mayRunFirst(call: Call, { decision, by, key }: Verdict): boolean {
   const { origin, preview, mode, isDelegated } = toolOf(call);
   const isJob = call.secondPass !== undefined || Boolean(call.options.background ?? mode === "background");
-  const isDefault = key === "verdict.toolAsks" || key === "verdict.otherDefinition";
-  const isOwnDefault = decision === "ask" && by === "tool" && isDefault;
+  const isOwnDefault =
+    decision === "ask" && by === "tool" && /^verdict\.(toolAsks|otherDefinition|grant)/.test(key ?? "");
   return isOwnDefault && !isJob && !isDelegated && preview !== undefined && origin.type === "builtin";
 }
 
