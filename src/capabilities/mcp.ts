@@ -110,7 +110,8 @@ export const mcp = defineCapability({
 function awaitedSource({ name, state }: McpServerStatus): AwaitedSource | undefined {
   if (state === "ready" || state === "stopped") return undefined;
   const sentence = `The MCP server ${JSON.stringify(name)} ${NOT_READY[state]}`;
-  return { name, prefix: `mcp__${serverKey(name)}__`, isConnecting: state === "connecting", sentence };
+  const needsPerson = state.startsWith("needs_");
+  return { name, prefix: `mcp__${serverKey(name)}__`, isConnecting: state === "connecting", needsPerson, sentence };
 }
 
 const NOT_READY = {

@@ -43,8 +43,10 @@ export interface AwaitedSource {
   name: string;
   /** How the names of its tools begin. */
   prefix: string;
-  /** Its tools are expected soon, and nobody has to act. */
+  /** Its tools are expected soon. */
   isConnecting: boolean;
+  /** Its tools do not come before a person acts. */
+  needsPerson: boolean;
   /** For a model that calls one of its tools. */
   sentence: string;
 }

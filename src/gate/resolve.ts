@@ -75,6 +75,11 @@ function notFound(call: Call, registry: ToolRegistry, isShown: (tool: AnyTool) =
   const known = names.length > 0 ? next : "No tools are available.";
   const connecting = awaited.flatMap((source) => (source.isConnecting ? [JSON.stringify(source.name)] : []));
   const later = connecting.length === 0 ? [] : [`MCP servers that are still connecting: ${connecting.join(", ")}.`];
+  // The same call may succeed later.
+  if (own.some(({ needsPerson }) => !needsPerson))
+    return toolError("unavailable", `"${name}" is not there yet`, {
+      next: own.map(({ sentence }) => sentence).join(" "),
+    });
   const advice = own.length > 0 ? own.map(({ sentence }) => sentence).join(" ") : [known, ...later].join(" ");
   if (!call.scope) return new ToolNotFoundError(name, advice, { near });
   return toolError("tool_not_found", call.scope.refusal(name), { next: advice, data: { near } });

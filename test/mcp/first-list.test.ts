@@ -50,6 +50,9 @@ describe("a client whose servers are still connecting", () => {
     const called = await client.callTool({ name: "mcp__notes__add", arguments: { a: 1, b: 2 } });
     expect(JSON.stringify(called.content)).toContain('The MCP server \\"notes\\" is still connecting.');
     expect(JSON.stringify(called.content)).not.toContain("Did you mean");
+    expect(await host.haft.execute("mcp__notes__add", { a: 1, b: 2 }, { id: "early" })).toMatchObject({
+      error: { code: "unavailable", retryable: true, next: expect.stringContaining("Call again in a few seconds.") },
+    });
     const other = await host.haft.execute("forecast", {});
     expect(other).toMatchObject({
       error: {
@@ -62,6 +65,9 @@ describe("a client whose servers are still connecting", () => {
     await host.mcp.settled();
     await expect.poll(() => changes).toBeGreaterThan(0);
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain("mcp__notes__add");
+    expect(await host.haft.execute("mcp__notes__add", { a: 1, b: 2 }, { id: "early" })).toMatchObject({
+      status: "pending",
+    });
     const later = await host.haft.execute("forecast", {});
     expect(JSON.stringify(later)).not.toContain("connecting");
   });
