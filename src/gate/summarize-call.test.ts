@@ -58,6 +58,25 @@ describe("the summary of a call", () => {
     const { subject, risk } = summarizeCall(pay, { amount: 120, currency: "EUR" });
     expect(subject).toEqual({ type: "amount", text: "120 EUR" });
     expect(risk).toMatchObject({ level: "high", reasons: [{ key: "risk.amount", values: { amount: "120 EUR" } }] });
+    const transfer = createTool({
+      name: "transfer",
+      description: "Pays somebody",
+      inputSchema: z.object({
+        sum: z.number(),
+        iban: z.string(),
+        cc: z.array(z.string()).default([]),
+        memo: z.string(),
+      }),
+      amount: { parameter: "sum", unit: "EUR" },
+      run: () => "",
+    });
+    const subjectOf = (input: object) => summarizeCall(transfer, { memo: "rent", ...input }).subject;
+    expect(subjectOf({ sum: 50, iban: "DE89 3704" })).toEqual({ type: "amount", text: "50 EUR, iban: DE89 3704" });
+    expect(subjectOf({ sum: 50, iban: "x\ny", cc: ["a", "b", "c"] }).text).toBe(
+      "50 EUR, iban: x ⏎ y, cc[0]: a, cc[1]: b +1",
+    );
+    // Nothing but a unit stands where a recipient is expected.
+    expect(summarizeCall(pay, { amount: 1, currency: "EUR, iban: ann" }).subject.text).toBe("1");
     expect(summarizeCall(undefined, { a: 1 })).toMatchObject({ subject: { text: '{"a":1}' }, risk: { level: "high" } });
   });
 

@@ -12,16 +12,24 @@ import { type LocalizedText, localizedText, type TextKey } from "../core/localiz
 import { commandParser, type Signature } from "../core/signature.ts";
 import type { AnyTool } from "../core/tool.ts";
 import { isObject } from "../schema/json-schema.ts";
+import { amountOf } from "../calls/grants.ts";
+import { fromMicros } from "../calls/limits.ts";
+import { rolesOf } from "./permit/provenance/roles.ts";
 import { readSignature } from "./tool-answers.ts";
 
 /** Longer subjects are cut: they are one line of a list. */
 const MAX_SUBJECT_LENGTH = 300;
+const MAX_RECIPIENTS = 3;
 
 /** The subject, the risk and the steps of a call: the one place where they are computed. Never throws. */
 export function summarizeCall(tool: AnyTool | undefined, input: unknown, verdict?: Verdict): CallSummary {
   const signature = tool && signatureOrNone(tool, input);
   const steps = signature?.command && commandParser()?.steps(signature.command.text);
-  return { subject: subjectOf(input, signature), risk: riskOf({ tool, input, signature, steps, verdict }), steps };
+  return {
+    subject: subjectOf(tool, input, signature),
+    risk: riskOf({ tool, input, signature, steps, verdict }),
+    steps,
+  };
 }
 
 function signatureOrNone(tool: AnyTool, input: unknown): Signature | undefined {
@@ -32,8 +40,8 @@ function signatureOrNone(tool: AnyTool, input: unknown): Signature | undefined {
   }
 }
 
-/** The command, the path, the address or the amount. For a foreign tool: what its input names so. */
-function subjectOf(input: unknown, signature?: Signature): CallSubject {
+/** The command, the path, the address, or the amount and who gets it. For a foreign tool: what its input names so. */
+function subjectOf(tool: AnyTool | undefined, input: unknown, signature?: Signature): CallSubject {
   const { command, changes = [], reads = [], urls = [] } = signature ?? {};
   if (command) return subject("command", command.text);
   const searched = changes.length === 0 ? searchedText(input) : undefined;
@@ -44,13 +52,33 @@ function subjectOf(input: unknown, signature?: Signature): CallSubject {
     return subject("path", paths.length > 3 ? `${paths[0]} +${paths.length - 1}` : paths.join(", "));
   if (urls[0] !== undefined) return subject("url", urls[0]);
   if (!isObject(input)) return subject("text", typeof input === "string" ? input : shownData(input));
+  const declared = tool && amountOf(tool, input);
+  const withUnit = (value: string | number, unit: unknown): CallSubject =>
+    subject("amount", `${value}${shownUnit(unit)}${recipientsOf(tool, input)}`);
+  if (declared) return withUnit(fromMicros(declared.micros), declared.unit);
   for (const [type, names] of NAMED) {
     const value = names.map((name) => input[name]).find((each) => typeof each === "string" || typeof each === "number");
     if (value === undefined || value === "") continue;
-    const currency = type === "amount" && typeof input["currency"] === "string" ? ` ${input["currency"]}` : "";
-    return subject(type, `${value}${currency}`);
+    if (type !== "amount") return subject(type, String(value));
+    return withUnit(value, input["currency"]);
   }
   return subject("text", signature?.text ?? (Object.keys(input).length === 0 ? "" : shownData(input)));
+}
+
+/** A longer text could look like a recipient. */
+function shownUnit(unit: unknown): string {
+  return typeof unit === "string" && /^[\p{L}\p{Sc}]{1,8}$/u.test(unit) ? ` ${unit}` : "";
+}
+
+/** The arguments that decide where an amount goes, with their names: `, iban: DE89…`. */
+function recipientsOf(tool: AnyTool | undefined, input: unknown): string {
+  if (!tool) return "";
+  const all = rolesOf(tool, []).argumentsOf(input);
+  const names = all.flatMap(({ role, path, value }) => (role === "destination" ? `, ${path}: ${value}` : []));
+  return (
+    names.slice(0, MAX_RECIPIENTS).join("") +
+    (names.length > MAX_RECIPIENTS ? ` +${names.length - MAX_RECIPIENTS}` : "")
+  );
 }
 
 /** A validated input may hold what JSON does not have, such as a bigint. */
@@ -128,7 +156,7 @@ type Add = (level: RiskLevel, key: TextKey, values?: LocalizedText["values"]) =>
 
 function addEffects(tool: AnyTool | undefined, input: unknown, signature: Signature | undefined, add: Add): void {
   const { urls = [], changes = [], effects } = signature ?? {};
-  const subject = subjectOf(input, signature);
+  const subject = subjectOf(tool, input, signature);
   if (urls[0] !== undefined) add("high", "risk.sends", { host: hostOf(urls[0]) });
   else if (subject.type === "amount") add("high", "risk.amount", { amount: subject.text });
   else if (effects?.delete !== undefined && effects.delete !== 0) add("medium", "risk.deletesFiles");
