@@ -22,6 +22,8 @@ export interface CommandForm {
   check?: (use: FormUse) => string | undefined;
 }
 
+const VALUE_KINDS = ["text", "number", "path", "pattern", "revision"] as const;
+
 export interface OperandRule {
   kind: ValueKind | "none";
   /** The first operand has this kind, unless one of the options in `firstUnless` supplies it. */
@@ -46,6 +48,39 @@ export interface FormUse {
 
 /** `at` is the position of a refused option among the words. */
 export type FormVerdict = { use: FormUse } | { refused: string; at?: number };
+
+/**
+ * Forms as a table: `names | operands | options`, where a line without `|` has more options. Operands: `path ..1` is at most
+ * one file, `text 1..` at least one text, `pattern(-e) path` a pattern (unless `-e` gives it) before files, `path or .`
+ * the working folder by default. `more` has what a table cannot say, by the first name.
+ */
+export function formTable(
+  table: string,
+  more: Readonly<Record<string, Partial<CommandForm>>> = {},
+): ReadonlyMap<string, CommandForm> {
+  const rows = table.trim().split(/\n(?=.*\|)/);
+  return new Map(
+    rows.flatMap((row) => {
+      const [names = "", operands = "", options = ""] = row.split("|").map((cell) => cell.trim());
+      const [first = "", ...others] = names.split(", ");
+      const form = { options, operands: readOperands(operands), ...more[first] };
+      return [first, ...others].map((name) => [name, form] as const);
+    }),
+  );
+}
+
+function readOperands(text: string): OperandRule {
+  const [, first, unless, kind, min, max, here] =
+    /^(?:(\w+)(?:\(([^)]*)\))? )??(\w+)(?: (\d*)\.\.(\d*))?( or \.)?$/.exec(text) ?? [];
+  return {
+    kind: VALUE_KINDS.find((each) => each === kind) ?? "none",
+    first: VALUE_KINDS.find((each) => each === first),
+    firstUnless: unless?.split(" "),
+    min: min ? Number(min) : undefined,
+    max: max ? Number(max) : undefined,
+    orWorkingFolder: here !== undefined,
+  };
+}
 
 /** Parses the arguments as the program does, and refuses what the form does not list. */
 export function matchForm(form: CommandForm, words: readonly RebuiltWord[]): FormVerdict {
@@ -109,7 +144,6 @@ export function matchForm(form: CommandForm, words: readonly RebuiltWord[]): For
   return problem ? refuse(problem) : { use };
 }
 
-const VALUE_KINDS = ["text", "number", "path", "pattern", "revision"] as const;
 export type ValueKind = (typeof VALUE_KINDS)[number];
 
 type Takes = ValueKind | "nothing" | "maybe";

@@ -1,4 +1,4 @@
-import { type CommandForm, matchForm } from "./command-form.ts";
+import { type CommandForm, formTable, matchForm } from "./command-form.ts";
 import { gitSubcommand, normalizeProgramName, readWrapper, SHELLS } from "./command-wrappers.ts";
 import { type CommandWord, isOpenWord } from "./parse-command.ts";
 import { AWK, READ_ONLY_FORMS, SED } from "./read-only-forms.ts";
@@ -133,8 +133,10 @@ function formOf(name: string, rest: readonly CommandWord[]): KnownForm | undefin
   }
   const sub = PREFIX_FORMS.get(`${name} ${values[0] ?? ""}`);
   if (sub) return { form: sub, skip: 1 };
-  const own = OPTION_FORMS.get(name) ?? OPTION_FORMS.get(name.replace(/[\d.]+$/, ""));
-  if (own) return { form: own.form, skip: 0, end: own.operands && endOf(values, own.form, own.operands) };
+  const known = OPTION_FORMS.has(name) ? name : name.replace(/[\d.]+$/, "");
+  const own = OPTION_FORMS.get(known);
+  const operands = OWN_OPERANDS.get(known);
+  if (own) return { form: own, skip: 0, end: operands && endOf(values, own, operands) };
   const form = PREFIX_FORMS.get(name) ?? SCRIPTS.get(name) ?? READ_ONLY_FORMS.get(name);
   return form && { form, skip: 0 };
 }
@@ -151,8 +153,6 @@ function endOf(values: readonly string[], { options = "" }: CommandForm, operand
   return undefined;
 }
 
-const anything = { kind: "text" } as const;
-
 /** Settings of ssh that only decide how it connects. */
 const SAFE_SSH_SETTING =
   /^(?:StrictHostKeyChecking|BatchMode|ConnectTimeout|ConnectionAttempts|ServerAlive\w+|LogLevel|Port|User|Compression|AddressFamily|IdentitiesOnly|PasswordAuthentication|PreferredAuthentications|RequestTTY)[= ]/i;
@@ -168,81 +168,55 @@ const curlValues: CommandForm["check"] = ({ options, operands }) => {
   return options.some(({ value = "" }) => /^@|=[@<]|%output/.test(value)) ? "a value names a file" : undefined;
 };
 
-/**
- * Options that a `*` covers for programs that reach other machines, run scripts or copy files: those that neither write a
- * file nor start a program. `operands`: after so many, the words belong to a script or to another machine.
- */
-const OPTION_FORMS: ReadonlyMap<string, { form: CommandForm; operands?: number }> = new Map(
-  Object.entries<{ form: CommandForm; operands?: number }>({
-    curl: {
-      form: {
-        options: `-sSfLiIvkgGN46# -X:text -H:text -A:text -e:text -m:text -d:text -F:text -w:text -r:text --silent --show-error
-          --fail --fail-with-body --location --include --head --verbose --insecure --globoff --get --no-buffer --compressed
-          --ipv4 --ipv6 --http1.1 --http2 --request:text --header:text --user-agent:text --referer:text --max-time:text
-          --connect-timeout:text --retry:number --retry-delay:number --retry-all-errors --data:text --data-raw:text
-          --data-urlencode:text --data-binary:text --json:text --form:text --write-out:text --range:text --url:text
-          --max-redirs:number --version --help`,
-        operands: anything,
-        check: curlValues,
-      },
-    },
-    wget: {
-      form: {
-        options: `-qvSncd46 -t:number -T:number -U:text --quiet --no-verbose --server-response --spider --continue --timeout:number
-          --tries:number --user-agent:text --header:text --max-redirect:number --method:text --no-cache --version`,
-        operands: anything,
-      },
-    },
-    ssh: {
-      form: { options: "-46CqvTtnxV -l:text -p:number -i:text -o:text", operands: anything, check: sshSettings },
-      operands: 2,
-    },
-    scp: { form: { options: "-46CrpqvB -P:number -i:text -l:number -o:text", operands: anything, check: sshSettings } },
-    sftp: { form: { options: "-46Crpqv -P:number -i:text -l:number -o:text", operands: anything, check: sshSettings } },
-    rsync: {
-      form: {
-        options: `-avrzunhPtlpgoDHxciqLRsW --archive --verbose --recursive --compress --update --dry-run --human-readable --progress
-          --partial --times --links --perms --checksum --itemize-changes --stats --quiet --exclude:text --include:text
-          --info:text --bwlimit:text --timeout:number --max-size:text --min-size:text`,
-        operands: anything,
-      },
-    },
-    node: {
-      form: {
-        options: `-v -h -c -i --version --help --check --test --test-only --test-name-pattern:text --watch --enable-source-maps
-          --no-warnings --trace-warnings --trace-uncaught --no-deprecation --trace-deprecation --experimental-strip-types
-          --max-old-space-size:number --stack-trace-limit:number --expose-gc --unhandled-rejections:text`,
-        operands: anything,
-      },
-      operands: 1,
-    },
-    python: { form: { options: "-uBsEIqvVbhO -W:text --version --help", operands: anything }, operands: 1 },
-    ruby: { form: { options: "-cvwh --version --help", operands: anything }, operands: 1 },
-    perl: { form: { options: "-cvwWtTh --version --help", operands: anything }, operands: 1 },
-    php: { form: { options: "-lvhim --version --help", operands: anything }, operands: 1 },
-    man: { form: { options: "-kfwaK -s:text", operands: anything } },
-    cp: {
-      form: {
-        options: `-aArRpnvufidxPLHT --archive --recursive --no-clobber --verbose --force --interactive --parents --preserve?
-          --no-dereference --dereference --update? --no-target-directory --reflink?`,
-        operands: { kind: "path" },
-      },
-    },
-    mv: {
-      form: {
-        options: "-fnvuiT --force --no-clobber --verbose --update? --interactive --no-target-directory",
-        operands: { kind: "path" },
-      },
-    },
-  }),
+/** Options that a `*` covers for programs that reach other machines, run scripts or copy files: harmless ones. */
+const OPTION_FORMS = formTable(
+  `
+  curl | text | -sSfLiIvkgGN46# -X:text -H:text -A:text -e:text -m:text -d:text -F:text -w:text -r:text --silent
+    --show-error --fail --fail-with-body --location --include --head --verbose --insecure --globoff --get --no-buffer
+    --compressed --ipv4 --ipv6 --http1.1 --http2 --request:text --header:text --user-agent:text --referer:text
+    --max-time:text --connect-timeout:text --retry:number --retry-delay:number --retry-all-errors --data:text
+    --data-raw:text --data-urlencode:text --data-binary:text --json:text --form:text --write-out:text --range:text
+    --url:text --max-redirs:number --version --help
+  wget | text | -qvSncd46 -t:number -T:number -U:text --quiet --no-verbose --server-response --spider --continue
+    --timeout:number --tries:number --user-agent:text --header:text --max-redirect:number --method:text --no-cache
+    --version
+  ssh | text | -46CqvTtnxV -l:text -p:number -i:text -o:text
+  scp | text | -46CrpqvB -P:number -i:text -l:number -o:text
+  sftp | text | -46Crpqv -P:number -i:text -l:number -o:text
+  rsync | text | -avrzunhPtlpgoDHxciqLRsW --archive --verbose --recursive --compress --update --dry-run --human-readable
+    --progress --partial --times --links --perms --checksum --itemize-changes --stats --quiet --exclude:text
+    --include:text --info:text --bwlimit:text --timeout:number --max-size:text --min-size:text
+  node | text | -v -h -c -i --version --help --check --test --test-only --test-name-pattern:text --watch
+    --enable-source-maps --no-warnings --trace-warnings --trace-uncaught --no-deprecation --trace-deprecation
+    --experimental-strip-types --max-old-space-size:number --stack-trace-limit:number --expose-gc
+    --unhandled-rejections:text
+  python | text | -uBsEIqvVbhO -W:text --version --help
+  ruby | text | -cvwh --version --help
+  perl | text | -cvwWtTh --version --help
+  php | text | -lvhim --version --help
+  man | text | -kfwaK -s:text
+  cp | path | -aArRpnvufidxPLHT --archive --recursive --no-clobber --verbose --force --interactive --parents --preserve?
+    --no-dereference --dereference --update? --no-target-directory --reflink?
+  mv | path | -fnvuiT --force --no-clobber --verbose --update? --interactive --no-target-directory
+`,
+  {
+    curl: { check: curlValues },
+    ssh: { check: sshSettings },
+    scp: { check: sshSettings },
+    sftp: { check: sshSettings },
+  },
 );
 
-const SCRIPTS: ReadonlyMap<string, CommandForm> = new Map(
-  Object.entries({
-    sed: SED,
-    awk: AWK,
-  }),
-);
+/** After so many operands, the words belong to a script or to another machine. */
+const OWN_OPERANDS = new Map([
+  ["ssh", 2],
+  ...["node", "python", "ruby", "perl", "php"].map((name) => [name, 1] as const),
+]);
+
+const SCRIPTS = new Map([
+  ["sed", SED],
+  ["awk", AWK],
+]);
 
 function meaningOf({ source, value, literal: isLiteral }: CommandWord): RebuiltWord {
   if (isLiteral || source === "[" || source === "{}") return literal(value);
@@ -275,145 +249,67 @@ function isRisky(word: string): boolean {
   return /=(?:\/|~|\.\.\/|.*\/\.\.\/)/.test(word);
 }
 
-/** npm passes the words after `--` to the script. */
-const npmRun: CommandForm = {
-  options:
-    "-s -w:text --silent --workspace:text --workspaces --if-present --ignore-scripts --loglevel:text --watch --coverage --verbose --fix --ci",
-  operands: anything,
-};
 const cargo = `-qv -p:text -F:text -j:number --quiet --verbose --all --workspace --release --lib --bins --bin:text --test:text
   --tests --examples --example:text --all-targets --package:text --exclude:text --features:text --all-features
   --no-default-features --locked --offline --frozen --keep-going --message-format:text --profile:text`;
 const go = "-v -race -short -json -tags:text -mod:text -p:number -trimpath";
 
 /** Commands whose rule may end in `*`, with the options that it covers. Left out: those that write elsewhere or execute. */
-const PREFIX_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
-  ["git add", { options: "-AuvnN --all --update --verbose --dry-run --intent-to-add", operands: { kind: "path" } }],
-  [
-    "git commit",
-    {
-      options: `-aqvs -m:text --all --message:text --quiet --verbose --amend --no-edit --allow-empty --signoff --author:text
-        --date:text`,
-      operands: { kind: "path" },
-    },
-  ],
-  [
-    "git stash",
-    {
-      options: "-quka -m:text --quiet --include-untracked --keep-index --index --message:text --all",
-      operands: anything,
-    },
-  ],
-  ...["npm", "pnpm", "yarn", "bun"].flatMap((name) =>
-    ["run", "test"].map((subcommand) => [`${name} ${subcommand}`, npmRun] as const),
-  ),
-  ["npm t", npmRun],
-  ["npm start", npmRun],
-  ["deno task", { options: "-q --quiet", operands: anything }],
-  ["cargo build", { options: cargo, operands: anything }],
-  ["cargo check", { options: cargo, operands: anything }],
-  ["cargo clippy", { options: cargo, operands: anything }],
-  ["cargo test", { options: `${cargo} --no-run --no-fail-fast --doc`, operands: anything }],
-  ["cargo fmt", { options: "-qv --all --check --package:text -p:text", operands: anything }],
-  ["go build", { options: go, operands: anything, style: "words" }],
-  ["go vet", { options: go, operands: anything, style: "words" }],
-  [
-    "go test",
-    {
-      options: `${go} -run:pattern -bench:pattern -skip:pattern -count:number -timeout:text -parallel:number -cpu:text -cover
-        -failfast -benchmem -list:pattern`,
-      operands: anything,
-      style: "words",
-    },
-  ],
-  [
-    "make",
-    {
-      options:
-        "-j? -knsBw -l? --jobs? --keep-going --dry-run --just-print --silent --quiet --always-make --print-directory",
-      operands: anything,
-      check: ({ operands }) => (operands.some((word) => word.includes("=")) ? "it sets a variable" : undefined),
-    },
-  ],
-  [
-    "pytest",
-    {
-      options: `-vqxsl -k:text -m:text -n:text -r:text --tb:text --lf --ff --last-failed --failed-first --maxfail:number
-        --durations:number --collect-only --co --no-header --strict-markers --verbose --quiet --exitfirst --stepwise --sw
-        --disable-warnings --showlocals --color:text`,
-      operands: { kind: "path" },
-    },
-  ],
-  [
-    "tsc",
-    {
-      options: `-bw -p:text --noEmit --watch --pretty --strict --skipLibCheck --build --project:text --listFiles --incremental
-        --noUnusedLocals --noUnusedParameters --explainFiles --traceResolution`,
-      operands: { kind: "path" },
-    },
-  ],
-  ...["vitest", "jest"].map((name): readonly [string, CommandForm] => [
-    name,
-    {
-      options: `-uw -t:text --run --watch --coverage --silent --verbose --update --bail? --maxWorkers:text --runInBand -i
-          --testNamePattern:text --project:text --changed? --passWithNoTests --watchAll --ci --detectOpenHandles --shard:text`,
-      operands: anything,
-    },
-  ]),
-  [
-    "eslint",
-    {
-      options: "--fix --ext:text --quiet --max-warnings:number --cache --no-warn-ignored --debug --color --no-color",
-      operands: { kind: "path" },
-    },
-  ],
-  [
-    "prettier",
-    {
-      options: "-cwl --check --write --list-different --log-level:text --ignore-unknown --no-color --cache",
-      operands: { kind: "path" },
-    },
-  ],
-  [
-    "ruff",
-    {
-      options: `-qv --fix --select:text --ignore:text --extend-select:text --check --diff --quiet --statistics --no-cache
-        --unsafe-fixes --preview --output-format:text --line-length:number`,
-      operands: anything,
-    },
-  ],
-  [
-    "mypy",
-    {
-      options: "-v -p:text -m:text --strict --ignore-missing-imports --no-error-summary --pretty --show-error-codes",
-      operands: { kind: "path" },
-    },
-  ],
-]);
+const PREFIX_FORMS = formTable(
+  `
+  git add | path | -AuvnN --all --update --verbose --dry-run --intent-to-add
+  git commit | path | -aqvs -m:text --all --message:text --quiet --verbose --amend --no-edit --allow-empty --signoff
+    --author:text --date:text
+  git stash | text | -quka -m:text --quiet --include-untracked --keep-index --index --message:text --all
+  npm run, npm test, pnpm run, pnpm test, yarn run, yarn test, bun run, bun test, npm t, npm start | text | -s -w:text
+    --silent --workspace:text --workspaces --if-present --ignore-scripts --loglevel:text --watch --coverage --verbose
+    --fix --ci
+  deno task | text | -q --quiet
+  cargo build, cargo check, cargo clippy | text | ${cargo}
+  cargo test | text | ${cargo} --no-run --no-fail-fast --doc
+  cargo fmt | text | -qv --all --check --package:text -p:text
+  go build, go vet | text | ${go}
+  go test | text | ${go} -run:pattern -bench:pattern -skip:pattern -count:number -timeout:text -parallel:number
+    -cpu:text -cover -failfast -benchmem -list:pattern
+  make | text | -j? -knsBw -l? --jobs? --keep-going --dry-run --just-print --silent --quiet --always-make
+    --print-directory
+  pytest | path | -vqxsl -k:text -m:text -n:text -r:text --tb:text --lf --ff --last-failed --failed-first
+    --maxfail:number --durations:number --collect-only --co --no-header --strict-markers --verbose --quiet --exitfirst
+    --stepwise --sw --disable-warnings --showlocals --color:text
+  tsc | path | -bw -p:text --noEmit --watch --pretty --strict --skipLibCheck --build --project:text --listFiles
+    --incremental --noUnusedLocals --noUnusedParameters --explainFiles --traceResolution
+  vitest, jest | text | -uw -t:text --run --watch --coverage --silent --verbose --update --bail? --maxWorkers:text
+    --runInBand -i --testNamePattern:text --project:text --changed? --passWithNoTests --watchAll --ci
+    --detectOpenHandles --shard:text
+  eslint | path | --fix --ext:text --quiet --max-warnings:number --cache --no-warn-ignored --debug --color --no-color
+  prettier | path | -cwl --check --write --list-different --log-level:text --ignore-unknown --no-color --cache
+  ruff | text | -qv --fix --select:text --ignore:text --extend-select:text --check --diff --quiet --statistics
+    --no-cache --unsafe-fixes --preview --output-format:text --line-length:number
+  mypy | path | -v -p:text -m:text --strict --ignore-missing-imports --no-error-summary --pretty --show-error-codes
+`,
+  {
+    "go build": { style: "words" },
+    "go test": { style: "words" },
+    make: { check: ({ operands }) => (operands.some((word) => word.includes("=")) ? "it sets a variable" : undefined) },
+  },
+);
 
 /** An address such as `ext::program` starts a program. */
 const noProgram: CommandForm["check"] = ({ operands }) =>
   operands.some((word) => /^\w+::/.test(word)) ? "an address starts a program" : undefined;
 
 /** Never suggested: their operands decide too much. */
-const GIT_NETWORK: ReadonlyMap<string, CommandForm> = new Map(
-  Object.entries<CommandForm>({
-    clone: {
-      options: "-qv -b:text --depth:number --branch:text --single-branch --progress --quiet --verbose --no-tags",
-      operands: anything,
-      check: noProgram,
-    },
-    fetch: {
-      options: "-pqvt --prune --all --tags --no-tags --depth:number --dry-run --unshallow --quiet --verbose",
-      operands: anything,
-      check: noProgram,
-    },
-    pull: {
-      options: "-pqvtr --prune --rebase? --no-rebase --ff-only --ff --no-ff --autostash --tags --quiet --verbose",
-      operands: anything,
-      check: noProgram,
-    },
-  }),
+const GIT_NETWORK = formTable(
+  `
+  clone | text | -qv -b:text --depth:number --branch:text --single-branch --progress --quiet --verbose --no-tags
+  fetch | text | -pqvt --prune --all --tags --no-tags --depth:number --dry-run --unshallow --quiet --verbose
+  pull | text | -pqvtr --prune --rebase? --no-rebase --ff-only --ff --no-ff --autostash --tags --quiet --verbose
+`,
+  {
+    clone: { check: noProgram },
+    fetch: { check: noProgram },
+    pull: { check: noProgram },
+  },
 );
 
 /** Their next word says what they do, so a suggested rule keeps it. */

@@ -1,11 +1,7 @@
 import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type CommandForm, type FormUse, matchForm, type OperandRule } from "./command-form.ts";
+import { type CommandForm, formTable, type FormUse, matchForm } from "./command-form.ts";
 import { literal, type RebuiltWord } from "./rebuilt-word.ts";
-
-const revisions: OperandRule = { kind: "revision" };
-const names: OperandRule = { kind: "text" };
-const nothing: OperandRule = { kind: "none" };
 
 // Left out on purpose: --output (writes); --ext-diff, --textconv, --show-signature, -O, --open-files-in-pager, --exec
 // and --upload-pack (run helpers); --no-index (reads anywhere).
@@ -27,99 +23,82 @@ const LOG = `${DIFF} -# -c -g -i -m -n:number -E -F -P -L:text --abbrev-commit -
 const FORMAT = "--format:text --pretty?";
 
 /** The subcommands that only read, by name. */
-export const GIT_FORMS: ReadonlyMap<string, CommandForm> = new Map(
-  Object.entries<CommandForm>({
-    status: {
-      options: `-bsvz -u? --ahead-behind --no-ahead-behind --branch --column? --find-renames? --ignored? --ignore-submodules?
-        --long --no-column --no-renames --null --porcelain? --renames --short --show-stash --untracked-files?`,
-      operands: { kind: "path" },
-    },
-    diff: { options: `${DIFF} --cached --staged --merge-base`, operands: revisions },
-    log: { options: `${LOG} ${FORMAT}`, operands: revisions, check: runsNoSignatureCheck },
-    show: { options: `${LOG} ${FORMAT}`, operands: revisions, check: runsNoSignatureCheck },
-    shortlog: {
-      options: "-cens --author:text --since:text --until:text --all --no-merges",
-      operands: { kind: "revision", min: 0 },
-    },
-    "rev-list": {
-      options: "-n:number -# --all --count --max-count:number --since:text --until:text --no-merges --merges --reverse",
-      operands: revisions,
-    },
-    "rev-parse": {
-      options: `-q --abbrev-ref? --absolute-git-dir --git-common-dir --git-dir --is-bare-repository --is-inside-git-dir
-        --is-inside-work-tree --quiet --short? --show-cdup --show-prefix --show-toplevel --symbolic --symbolic-full-name
-        --verify`,
-      operands: revisions,
-    },
+export const GIT_FORMS = formTable(
+  `
+  status | path | -bsvz -u? --ahead-behind --no-ahead-behind --branch --column? --find-renames? --ignored?
+    --ignore-submodules? --long --no-column --no-renames --null --porcelain? --renames --short --show-stash
+    --untracked-files?
+  diff | revision | ${DIFF} --cached --staged --merge-base
+  log, show, whatchanged | revision | ${LOG} ${FORMAT}
+  shortlog | revision | -cens --author:text --since:text --until:text --all --no-merges
+  rev-list | revision | -n:number -# --all --count --max-count:number --since:text --until:text --no-merges --merges
+    --reverse
+  rev-parse | revision | -q --abbrev-ref? --absolute-git-dir --git-common-dir --git-dir --is-bare-repository
+    --is-inside-git-dir --is-inside-work-tree --quiet --short? --show-cdup --show-prefix --show-toplevel --symbolic
+    --symbolic-full-name --verify
+  branch | text | -arvi --all --color? --no-color --column? --no-column --contains:text --no-contains:text --format:text
+    --ignore-case --list --merged? --no-merged? --points-at:text --remotes --show-current --sort:text --verbose
+  tag | text | -l -n? --list --contains:text --points-at:text --sort:text --merged? --no-merged? --format:text
+  worktree | text 1..1 | -v --porcelain
+  reflog | text ..1 | -# -n:number --date:text --oneline --all
+  ls-files | path | -cdikmostuvz --cached --deleted --exclude-standard --full-name --ignored --killed --modified
+    --others --stage --unmerged --error-unmatch
+  ls-tree | revision | -drtlz --full-name --full-tree --long --name-only --name-status --abbrev?
+  cat-file | revision | -epst
+  describe | revision | --all --tags --long --always --abbrev? --contains --exact-match --match:text --first-parent
+  merge-base | revision | -a --all --is-ancestor --octopus --fork-point
+  show-ref | text | -ds --branches --heads --tags --hash? --verify --quiet
+  show-branch | text | -ar --all --remotes --list --sha1-name
+  name-rev | revision | --name-only --tags --all --always
+  blame | revision | -bcefhlnstw -C? -L:text -M? --date:text --line-porcelain --porcelain --root --show-email
+  grep | pattern(-e) revision | -EFGPHIahilLnopqvwWz -# -A:number -B:number -C:number -e:pattern -m:number --and --or
+    --not --all-match --break --cached --color? --column --count --extended-regexp --files-with-matches
+    --files-without-match --fixed-strings --full-name --function-context --heading --ignore-case --invert-match
+    --line-number --name-only --no-color --only-matching --perl-regexp --quiet --show-function --untracked --word-regexp
+    -c
+  check-ignore | path | -nqvz --no-index --non-matching --quiet --verbose
+  count-objects | none | -vH
+  version | none | --build-options
+  remote | text ..2 | -v --verbose --all --push
+  stash | text 1..2 | ${DIFF} -# --oneline --format:text --pretty?
+  config | text 1..2 | -z --get --get-all --local --global --show-origin --show-scope --default:text --type:text --bool
+    --int
+  symbolic-ref | text 1..1 | -q --short --quiet
+  for-each-ref | text | --count:number --sort:text --format:text --points-at:text --merged? --no-merged? --contains?
+    --no-contains? --ignore-case
+  cherry | revision | -v --abbrev?
+  diff-tree | revision | ${DIFF} -rtmc --root --no-commit-id --always --stdin --pretty? --format:text
+  diff-files | path | ${DIFF}
+  diff-index | revision | ${DIFF} --cached -m
+  range-diff | revision | ${DIFF} --creation-factor:number --no-dual-color
+  check-attr | text | -az --all --cached
+  ls-remote | none
+  bisect | text 1..1
+  notes | text ..2
+`,
+  {
+    log: { check: runsNoSignatureCheck },
+    // An operand without --list would create a branch.
     branch: {
-      // An operand without --list would create a branch.
-      options: `-arvi --all --color? --no-color --column? --no-column --contains:text --no-contains:text --format:text
-        --ignore-case --list --merged? --no-merged? --points-at:text --remotes --show-current --sort:text --verbose`,
-      operands: names,
       check: ({ operands, options }) =>
         operands.length === 0 || options.some(({ name }) => name === "--list") ? undefined : "it would create a branch",
     },
     tag: {
-      options: "-l -n? --list --contains:text --points-at:text --sort:text --merged? --no-merged? --format:text",
-      operands: names,
       check: ({ operands, options }) =>
         operands.length === 0 || options.some(({ name }) => name === "-l" || name === "--list")
           ? runsNoSignatureCheck({ options })
           : "it would create a tag",
     },
-    worktree: { options: "-v --porcelain", operands: { kind: "text", min: 1, max: 1 }, check: onlySubcommand("list") },
-    reflog: {
-      options: `-# -n:number --date:text --oneline --all`,
-      operands: { kind: "text", max: 1 },
-      check: onlySubcommand("show"),
-    },
-    "ls-files": {
-      options: `-cdikmostuvz --cached --deleted --exclude-standard --full-name --ignored --killed --modified --others
-        --stage --unmerged --error-unmatch`,
-      operands: { kind: "path" },
-    },
-    "ls-tree": {
-      options: "-drtlz --full-name --full-tree --long --name-only --name-status --abbrev?",
-      operands: revisions,
-    },
-    "cat-file": { options: "-epst", operands: revisions },
-    describe: {
-      options: "--all --tags --long --always --abbrev? --contains --exact-match --match:text --first-parent",
-      operands: revisions,
-    },
-    "merge-base": { options: "-a --all --is-ancestor --octopus --fork-point", operands: revisions },
-    "show-ref": { options: "-ds --branches --heads --tags --hash? --verify --quiet", operands: names },
-    "show-branch": { options: "-ar --all --remotes --list --sha1-name", operands: names },
-    "name-rev": { options: "--name-only --tags --all --always", operands: revisions },
-    blame: {
-      options: "-bcefhlnstw -C? -L:text -M? --date:text --line-porcelain --porcelain --root --show-email",
-      operands: revisions,
-    },
-    grep: {
-      options: `-EFGPHIahilLnopqvwWz -# -A:number -B:number -C:number -e:pattern -m:number --and --or --not --all-match --break
-        --cached --color? --column --count --extended-regexp --files-with-matches --files-without-match --fixed-strings
-        --full-name --function-context --heading --ignore-case --invert-match --line-number --name-only --no-color
-        --only-matching --perl-regexp --quiet --show-function --untracked --word-regexp -c`,
-      operands: { kind: "revision", first: "pattern", firstUnless: ["-e"] },
-    },
-    "check-ignore": { options: "-nqvz --no-index --non-matching --quiet --verbose", operands: { kind: "path" } },
-    "count-objects": { options: "-vH", operands: nothing },
-    version: { options: "--build-options", operands: nothing },
-    whatchanged: { options: `${LOG} ${FORMAT}`, operands: revisions, check: runsNoSignatureCheck },
+    worktree: { check: onlySubcommand("list") },
+    reflog: { check: onlySubcommand("show") },
     remote: {
-      options: "-v --verbose --all --push",
-      operands: { kind: "text", max: 2 },
       check: ({ operands }) => (operands.length === 0 || operands[0] === "get-url" ? undefined : "it changes a remote"),
     },
     stash: {
-      options: `${DIFF} -# --oneline --format:text --pretty?`,
-      operands: { kind: "text", min: 1, max: 2 },
       check: ({ operands }) => (/^(?:list|show)$/.test(operands[0] ?? "") ? undefined : "it changes the stash"),
     },
+    // Only names that hold no credentials.
     config: {
-      options: "-z --get --get-all --local --global --show-origin --show-scope --default:text --type:text --bool --int",
-      operands: { kind: "text", min: 1, max: 2 },
-      // Only names that hold no credentials.
       check: ({ operands, options }) => {
         const names = operands[0] === "get" ? operands.slice(1) : operands;
         const isGet = operands[0] === "get" || options.some(({ name }) => name === "--get" || name === "--get-all");
@@ -129,32 +108,13 @@ export const GIT_FORMS: ReadonlyMap<string, CommandForm> = new Map(
         return isGet && isPlain ? undefined : "it may change or reveal settings";
       },
     },
-    "symbolic-ref": { options: "-q --short --quiet", operands: { kind: "text", min: 1, max: 1 } },
-    "for-each-ref": {
-      options:
-        "--count:number --sort:text --format:text --points-at:text --merged? --no-merged? --contains? --no-contains? --ignore-case",
-      operands: names,
-      check: runsNoSignatureCheck,
-    },
-    cherry: { options: "-v --abbrev?", operands: revisions },
-    "diff-tree": {
-      options: `${DIFF} -rtmc --root --no-commit-id --always --stdin --pretty? --format:text`,
-      operands: revisions,
-    },
-    "diff-files": { options: DIFF, operands: { kind: "path" } },
-    "diff-index": { options: `${DIFF} --cached -m`, operands: revisions },
-    "range-diff": { options: `${DIFF} --creation-factor:number --no-dual-color`, operands: revisions },
-    "check-attr": { options: "-az --all --cached", operands: names },
-    "ls-remote": { operands: nothing, check: () => "it uses the network" },
-    bisect: {
-      operands: { kind: "text", min: 1, max: 1 },
-      check: ({ operands }) => (operands[0] === "log" ? undefined : "it changes files"),
-    },
+    "for-each-ref": { check: runsNoSignatureCheck },
+    "ls-remote": { check: () => "it uses the network" },
+    bisect: { check: ({ operands }) => (operands[0] === "log" ? undefined : "it changes files") },
     notes: {
-      operands: { kind: "text", max: 2 },
       check: ({ operands }) => (/^(?:list|show)$/.test(operands[0] ?? "list") ? undefined : "it changes notes"),
     },
-  }),
+  },
 );
 
 const RUNS_DIFF_HELPERS = new Set(["blame", "diff", "log", "show", "whatchanged"]);
