@@ -22,21 +22,22 @@ function group<Name extends string>(
   }));
 }
 
-function single(path: string, summary: string, load: () => Promise<Command>): CommandEntry {
-  return { path, summary, load };
+/** A command of one word, which its file exports by that name. */
+function single<Name extends string>(
+  path: Name,
+  summary: string,
+  load: () => Promise<Readonly<Record<NoInfer<Name>, Command>>>,
+): CommandEntry {
+  return { path, summary, load: async () => (await load())[path] };
 }
 
 /** A file is loaded when one of its commands is used. */
 export const COMMANDS: readonly CommandEntry[] = [
-  single("serve", "Start the server and the console", async () => (await import("./commands/serve.ts")).serve),
-  single("login", "Print a link that opens the console of the running server", async () => {
-    return (await import("./commands/login.ts")).login;
-  }),
-  single("worker", "Run background calls, on any number of machines", async () => {
-    return (await import("./commands/worker.ts")).worker;
-  }),
-  single("run", "Give an agent a task", async () => (await import("./commands/run-and-chat.ts")).run),
-  single("chat", "Talk to an agent", async () => (await import("./commands/run-and-chat.ts")).chat),
+  single("serve", "Start the server and the console", () => import("./commands/serve.ts")),
+  single("login", "Print a link that opens the console of the running server", () => import("./commands/login.ts")),
+  single("worker", "Run background calls, on any number of machines", () => import("./commands/worker.ts")),
+  single("run", "Give an agent a task", () => import("./commands/run-and-chat.ts")),
+  single("chat", "Talk to an agent", () => import("./commands/run-and-chat.ts")),
   ...group("tools", () => import("./commands/tools.ts"), {
     list: "List the tools",
     describe: "Show what a tool does and its parameters",
@@ -60,9 +61,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     refund: "Give back what a call took, if it did nothing",
     watch: "Show what is left, second by second, and end grants by a key",
   }),
-  single("parse", "Show the calls in a model's text, and what would happen to them", async () => {
-    return (await import("./commands/parse.ts")).parse;
-  }),
+  single(
+    "parse",
+    "Show the calls in a model's text, and what would happen to them",
+    () => import("./commands/parse.ts"),
+  ),
   ...group("policy", () => import("./commands/policy.ts"), {
     lint: "Find probable mistakes in the rules",
     explain: "Show what would happen to a call, and why",
@@ -82,11 +85,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     verify: "Check that every entry is present and unchanged",
     export: "Print the log as JSON lines",
   }),
-  single(
-    "stats",
-    "Show calls, failures and durations by tool",
-    async () => (await import("./commands/stats.ts")).stats,
-  ),
+  single("stats", "Show calls, failures and durations by tool", () => import("./commands/stats.ts")),
   ...group("sessions", () => import("./commands/sessions.ts"), {
     list: "List conversations with agents, and their state",
     show: "Show a conversation",
@@ -117,31 +116,31 @@ export const COMMANDS: readonly CommandEntry[] = [
     archive: "Write the audit log to files",
     vacuum: "Return free space of the store to the disk",
   }),
-  single("undo", "Undo file changes that tools made", async () => (await import("./commands/undo.ts")).undo),
-  single("redo", "Take back an undo", async () => (await import("./commands/undo.ts")).redo),
+  single("undo", "Undo file changes that tools made", () => import("./commands/undo.ts")),
+  single("redo", "Take back an undo", () => import("./commands/undo.ts")),
   ...group("artifacts", () => import("./commands/artifacts.ts"), {
     list: "List documents with versions, newest first",
     show: "Print a document, in any version",
     versions: "List the versions of a document",
     diff: "Show what changed between two versions",
   }),
-  single("record", "Record the calls of a command in a file", async () => {
-    return (await import("./commands/record-and-replay.ts")).record;
-  }),
+  single("record", "Record the calls of a command in a file", () => import("./commands/record-and-replay.ts")),
   ...group("record", () => import("./commands/record-and-replay.ts"), {
     export: "Write the calls of a recorded session to a file, for tests",
   }),
-  single("replay", "Answer the calls of a command from a recording, or test a recorded session", async () => {
-    return (await import("./commands/record-and-replay.ts")).replay;
-  }),
+  single(
+    "replay",
+    "Answer the calls of a command from a recording, or test a recorded session",
+    () => import("./commands/record-and-replay.ts"),
+  ),
   ...group("config", () => import("./commands/config.ts"), { show: "Show the settings, and where each comes from" }),
-  single("hook", "Answer the hook of another agent", async () => (await import("./commands/hook.ts")).hook),
+  single("hook", "Answer the hook of another agent", () => import("./commands/hook.ts")),
   ...group("hook", () => import("./commands/hook.ts"), {
     install: "Put Haft in front of the tools of another agent",
     status: "Show which agents have the hook, and whether it denies",
     remove: "Take the hook out of an agent's configuration",
   }),
-  single("mcp", "Serve the tools of this folder to an MCP client", async () => (await import("./commands/mcp.ts")).mcp),
+  single("mcp", "Serve the tools of this folder to an MCP client", () => import("./commands/mcp.ts")),
   ...group("mcp", () => import("./commands/mcp.ts"), {
     config: "Print the configuration for an MCP client",
     add: "Add an MCP server",
@@ -161,21 +160,17 @@ export const COMMANDS: readonly CommandEntry[] = [
     approve: "Approve what starts an MCP server",
     doctor: "Show what is wrong with a server",
   }),
-  single("init", "Write a configuration file to start from", async () => (await import("./commands/config.ts")).init),
-  single("trust", "Trust what a folder's configuration would run", async () => {
-    return (await import("./commands/trust.ts")).trust;
-  }),
+  single("init", "Write a configuration file to start from", () => import("./commands/config.ts")),
+  single("trust", "Trust what a folder's configuration would run", () => import("./commands/trust.ts")),
   ...group("token", () => import("./commands/tokens.ts"), {
     create: "Create a token for a program",
     list: "List the tokens",
     rotate: "Replace a token by a new one",
     revoke: "Revoke a token",
   }),
-  single("help", "Show how to use a command", async () => (await import("./commands/help.ts")).help),
-  single("doctor", "Check whether everything works here", async () => (await import("./commands/doctor.ts")).doctor),
-  single("completion", "Print a completion script for your shell", async () => {
-    return (await import("./commands/completion.ts")).completion;
-  }),
+  single("help", "Show how to use a command", () => import("./commands/help.ts")),
+  single("doctor", "Check whether everything works here", () => import("./commands/doctor.ts")),
+  single("completion", "Print a completion script for your shell", () => import("./commands/completion.ts")),
 ];
 
 /** The command that the words start with and how many words name it; for the name of a group alone, its commands. */

@@ -1,6 +1,7 @@
 /** Schemas of the data types in `core/` that several resources use. `contracts.types.ts` checks that both are equal. */
 import { z } from "zod";
 import { UNVOUCHED_KINDS } from "../core/call-summary.ts";
+import { ERROR_CODES, type ErrorCode } from "../core/error.ts";
 import { named, namedObject, objects } from "./contract.ts";
 
 export const Name = z.string().min(1).max(256);
@@ -38,56 +39,8 @@ export const Decision = z.enum(["allow", "ask", "deny"]);
 export const ToolKind = z.enum(["readonly", "write", "execute"]);
 export const ToolPermission = z.enum(["auto", "confirm"]);
 
-export const CallErrorCode = z.enum([
-  "tool_not_found",
-  "invalid_input",
-  "input_too_large",
-  "path_not_found",
-  "path_exists",
-  "is_directory",
-  "not_directory",
-  "not_regular_file",
-  "not_empty",
-  "too_large",
-  "bad_range",
-  "bad_pattern",
-  "bad_patch",
-  "bad_encoding",
-  "no_match",
-  "ambiguous",
-  "no_change",
-  "overlap",
-  "elided",
-  "not_read",
-  "stale",
-  "unknown_process",
-  "dependency_failed",
-  "no_answer",
-  "denied",
-  "path_denied",
-  "name_denied",
-  "plan_mode",
-  "approval_denied",
-  "approval_expired",
-  "cancelled",
-  "conflict",
-  "too_deep",
-  "replay_mismatch",
-  "failed",
-  "exit_code",
-  "bad_output",
-  "timeout",
-  "unavailable",
-  "io_error",
-  "busy",
-  "deadlock",
-  "shutdown",
-  "not_recorded",
-  "unknown_outcome",
-  "missing_package",
-  "internal",
-]);
-export type ErrorCode = z.infer<typeof CallErrorCode>;
+export type { ErrorCode };
+export const CallErrorCode = z.enum(Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]]);
 
 export const Caller = z.strictObject({
   session: z.string().optional(),

@@ -10,10 +10,10 @@ export interface ExecutedName {
   isRefused: boolean;
 }
 
-const refused = (why: string, ...globs: string[]): ExecutedName[] =>
-  globs.map((glob) => ({ glob, why, isRefused: true }));
-const asked = (why: string, ...globs: string[]): ExecutedName[] =>
-  globs.map((glob) => ({ glob, why, isRefused: false }));
+const refused = (why: string, globs: string): ExecutedName[] =>
+  globs.split(" ").map((glob) => ({ glob, why, isRefused: true }));
+const asked = (why: string, globs: string): ExecutedName[] =>
+  globs.split(" ").map((glob) => ({ glob, why, isRefused: false }));
 
 const GIT = "git runs programs that it names";
 const SHELL = "every new shell runs it";
@@ -27,94 +27,27 @@ const START = "a program runs it when it starts in this folder";
 
 /** The one list of protected names: the file tools, the modes of the policy and the sandbox use it. */
 export const EXECUTED_NAMES: readonly ExecutedName[] = [
-  ...refused(GIT, ".git", ".gitconfig", ".gitmodules"),
-  ...refused(
-    SHELL,
-    ".bash{rc,_profile,_login,_logout,_aliases}",
-    ".profile",
-    ".zsh{rc,env}",
-    ".z{profile,login,logout}",
-  ),
+  ...refused(GIT, ".git .gitconfig .gitmodules"),
+  ...refused(SHELL, ".bash{rc,_profile,_login,_logout,_aliases} .profile .zsh{rc,env} .z{profile,login,logout}"),
   ...refused("it changes what keys do in a terminal", ".inputrc"),
   ...refused("ripgrep takes options from it, also programs", ".ripgreprc"),
-  ...refused(EDITOR, ".vscode", ".idea"),
-  ...refused(AGENT, ".mcp.json", ".claude", ".cursor", ".codex", ".gemini", "haft.config.*", "haft.lock"),
-  ...refused(AGENT, ".opencode", ".config/opencode", "opencode.{json,jsonc}", ".pi"),
-  ...refused(AGENT, ".github/hooks", ".github/copilot", ".copilot", ".claude.json"),
-  ...refused("package managers execute it", ".yarnrc.yml", ".pnpmfile.cjs"),
+  ...refused(EDITOR, ".vscode .idea"),
+  ...refused(AGENT, ".mcp.json .claude .cursor .codex .gemini haft.config.* haft.lock"),
+  ...refused(AGENT, ".opencode .config/opencode opencode.{json,jsonc} .pi"),
+  ...refused(AGENT, ".github/hooks .github/copilot .copilot .claude.json"),
+  ...refused("package managers execute it", ".yarnrc.yml .pnpmfile.cjs"),
   ...asked(GIT, ".gitattributes"),
   ...asked("git runs the commands in it when the rebase continues", ".git/{rebase-merge,rebase-apply,sequencer}"),
-  ...asked(
-    HOOKS,
-    ".husky",
-    ".githooks",
-    ".pre-commit-config.yaml",
-    "lefthook.{yml,yaml,toml,json}",
-    ".lefthook.{yml,yaml}",
-  ),
-  ...asked(CI, ".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci", ".buildkite", ".travis.yml"),
-  ...asked(
-    CI,
-    ".drone.yml",
-    ".woodpecker",
-    "Jenkinsfile",
-    "azure-pipelines.yml",
-    "bitbucket-pipelines.yml",
-    "appveyor.yml",
-  ),
-  ...asked(INSTALL, "package.json", "binding.gyp", "composer.json", "setup.py", "build.rs", "pnpm-workspace.yaml"),
-  ...asked(
-    "commands of the project are found here",
-    "node_modules/.bin",
-    ".venv",
-    ".yarn",
-    ".pnp.cjs",
-    ".pnp.loader.mjs",
-  ),
-  ...asked(ON_ENTER, "mise.toml", ".mise.toml", ".mise", ".rtx.toml", ".tool-versions", ".autoenv.zsh", ".nvmrc"),
-  ...asked(EDITOR, ".zed", ".devcontainer", ".devcontainer.json", ".fleet", ".nvim.lua", ".nvimrc", ".exrc", ".vimrc"),
-  ...asked(EDITOR, ".dir-locals.el", ".sublime-project", ".gitpod.yml", ".replit"),
-  ...asked(
-    START,
-    ".gdbinit",
-    ".lldbinit",
-    ".pryrc",
-    ".irbrc",
-    ".Rprofile",
-    ".psqlrc",
-    ".sqliterc",
-    ".pdbrc",
-    ".node_repl",
-  ),
-  ...asked(
-    START,
-    "conftest.py",
-    "sitecustomize.py",
-    "usercustomize.py",
-    ".cargo",
-    ".mvn",
-    "gradle/wrapper",
-    "gradlew",
-    "mvnw",
-  ),
-  ...asked(
-    AGENT,
-    "AGENTS.md",
-    "CLAUDE.md",
-    "GEMINI.md",
-    ".cursorrules",
-    ".windsurfrules",
-    ".clinerules",
-    ".aider.conf.yml",
-  ),
-  ...asked(
-    AGENT,
-    ".github/copilot-instructions.md",
-    ".continue",
-    ".windsurf",
-    ".roo",
-    ".amazonq",
-    ".kiro",
-    ".opencode",
-  ),
+  ...asked(HOOKS, ".husky .githooks .pre-commit-config.yaml lefthook.{yml,yaml,toml,json} .lefthook.{yml,yaml}"),
+  ...asked(CI, ".github/workflows .github/actions .gitlab-ci.yml .circleci .buildkite .travis.yml"),
+  ...asked(CI, ".drone.yml .woodpecker Jenkinsfile azure-pipelines.yml bitbucket-pipelines.yml appveyor.yml"),
+  ...asked(INSTALL, "package.json binding.gyp composer.json setup.py build.rs pnpm-workspace.yaml"),
+  ...asked("commands of the project are found here", "node_modules/.bin .venv .yarn .pnp.cjs .pnp.loader.mjs"),
+  ...asked(ON_ENTER, "mise.toml .mise.toml .mise .rtx.toml .tool-versions .autoenv.zsh .nvmrc"),
+  ...asked(EDITOR, ".zed .devcontainer .devcontainer.json .fleet .nvim.lua .nvimrc .exrc .vimrc"),
+  ...asked(EDITOR, ".dir-locals.el .sublime-project .gitpod.yml .replit"),
+  ...asked(START, ".gdbinit .lldbinit .pryrc .irbrc .Rprofile .psqlrc .sqliterc .pdbrc .node_repl"),
+  ...asked(START, "conftest.py sitecustomize.py usercustomize.py .cargo .mvn gradle/wrapper gradlew mvnw"),
+  ...asked(AGENT, "AGENTS.md CLAUDE.md GEMINI.md .cursorrules .windsurfrules .clinerules .aider.conf.yml"),
+  ...asked(AGENT, ".github/copilot-instructions.md .continue .windsurf .roo .amazonq .kiro .opencode"),
 ];
