@@ -5,11 +5,14 @@ import { ApiError } from "../../src/contracts/errors.ts";
 import type { Scope } from "../../src/contracts/identity.ts";
 import { type ApiClient, contracts } from "../../src/contracts/index.ts";
 import { setConnection, useConnection } from "./connection.ts";
+import type {} from "./first-answers.ts";
 
 export { ApiError };
 
 const FIRST_RETRY_MS = 300;
 const MAX_RETRY_MS = 3_000;
+/** Whether the next load of the console may expect to be signed in (`first-answers.ts`). */
+const SIGNED_IN = "haft.signed-in";
 
 export const queries = new QueryClient({
   defaultOptions: {
@@ -42,13 +45,17 @@ export const api: ApiClient = createHttpClient(contracts, {
     const { pathname, search } = new URL(input instanceof Request ? input.url : input);
     let response: Response;
     try {
-      response = await fetch(addressOf(`${pathname}${search}`), { ...init, credentials: "same-origin" });
+      const first = init?.method === "GET" ? firstAnswers?.get(`${pathname}${search}`) : undefined;
+      firstAnswers?.delete(`${pathname}${search}`);
+      response = await (first ?? fetch(addressOf(`${pathname}${search}`), { ...init, credentials: "same-origin" }));
     } catch (error) {
       if (!init?.signal?.aborted) setConnection({ isReachable: false });
       throw error;
     }
     const isLogin = pathname === contracts.session.login.path && init?.method === contracts.session.login.method;
     const isRefused = response.status === 401 && !isLogin;
+    if (isRefused) localStorage.removeItem(SIGNED_IN);
+    else if (response.ok && pathname === contracts.session.show.path) localStorage.setItem(SIGNED_IN, "");
     setConnection(isRefused ? { isReachable: true, isSignedIn: false } : { isReachable: true });
     return response;
   },

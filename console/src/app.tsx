@@ -5,6 +5,7 @@ import { useConnection } from "./connection.ts";
 import { Frame } from "./frame.tsx";
 import { LOGIN_LINK, pathPart, replaceAddress } from "./hash-location.ts";
 import { useLanguage } from "./language.tsx";
+import { type LazyPage, lazyPage } from "./lazy-page.tsx";
 import { useLive } from "./live.ts";
 import { PAGES, welcomePage } from "./pages.ts";
 import { useAlerts } from "./pages/approvals/use-alerts.ts";
@@ -15,8 +16,8 @@ import { Failure } from "./parts/failure.tsx";
 import { PageBoundary } from "./parts/page-boundary.tsx";
 import { Skeleton } from "./parts/skeleton.tsx";
 import { Shortcuts } from "./shortcuts.tsx";
-import { signIn, SignInDialog, SignInPage } from "./sign-in.tsx";
-import { UndoDialog } from "./undo.tsx";
+import { signIn } from "./sign-in.ts";
+import { useUndoQuestion } from "./undo.ts";
 
 export function App() {
   const { isArriving, isStale } = useLoginLink();
@@ -24,14 +25,29 @@ export function App() {
   const session = useApi("session", "show", isArriving ? undefined : []);
   if (isArriving || session.isPending) return <LoadingPage />;
   if (!session.data) {
-    if (!isSignedIn) return <SignInPage isStale={isStale} />;
+    if (!isSignedIn) return <Later view={SignInPage} isStale={isStale} />;
     return session.error ? <Failure error={session.error} again={() => void session.refetch()} /> : <LoadingPage />;
   }
   return (
     <>
       <SignedIn />
-      {isSignedIn ? null : <SignInDialog isStale={isStale} />}
+      {isSignedIn ? null : <Later view={SignInDialog} isStale={isStale} />}
     </>
+  );
+}
+
+// Most visits need none of these.
+const SignInPage = lazyPage(() => import("./sign-in-form.tsx"));
+const SignInDialog = lazyPage(async () => ({ default: (await import("./sign-in-form.tsx")).SignInDialog }));
+const UndoDialog = lazyPage(() => import("./undo-dialog.tsx"));
+
+function Later<Props extends object>({ view: View, ...props }: { view: LazyPage<Props> } & Props) {
+  return (
+    <PageBoundary onRetry={View.reset}>
+      <Suspense>
+        <View {...(props as unknown as Props)} />
+      </Suspense>
+    </PageBoundary>
   );
 }
 
@@ -51,6 +67,7 @@ function SignedIn() {
   useAlerts(pending);
   const signInProblem = useFinishedSignIn();
   const isFirstRun = useFirstRun();
+  const undoQuestion = useUndoQuestion();
   const pages = PAGES.filter(
     (page) =>
       (page.needs === undefined || parts === undefined || parts.includes(page.needs)) &&
@@ -69,7 +86,7 @@ function SignedIn() {
   return (
     <Frame pages={pages} current={current} waiting={waiting} server={server.data}>
       <Shortcuts pages={pages} hasSessions={parts?.includes("sessions") ?? false} />
-      <UndoDialog />
+      {undoQuestion ? <Later key={JSON.stringify(undoQuestion.conflicts)} view={UndoDialog} {...undoQuestion} /> : null}
       {signInProblem ? <Failure error={signInProblem} /> : null}
       <PageBoundary key={current?.path} onRetry={() => current?.view.reset()}>
         <Suspense fallback={<LoadingPage />}>

@@ -11,7 +11,7 @@ import { Button } from "./parts/button.tsx";
 import { VisibleText } from "./parts/visible-text.tsx";
 import { PHONE_SECTIONS, type Section, SECTIONS } from "./sections.ts";
 import { openPalette } from "./shortcuts.tsx";
-import { signOut } from "./sign-in.tsx";
+import { signOut } from "./sign-in.ts";
 import { useTheme } from "./theme.ts";
 
 const words = defineWords({

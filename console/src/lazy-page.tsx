@@ -1,9 +1,9 @@
 import { type ComponentType, use } from "react";
 
 /** The view of a page, loaded when it is first shown. `reset` makes the next attempt load it again after a failure. */
-export type LazyPage = ComponentType & { reset(): void };
+export type LazyPage<Props = object> = ComponentType<Props> & { reset(): void };
 
-type Module = { default: ComponentType };
+type Module<Props> = { default: ComponentType<Props> };
 
 /** The code of a page could not be loaded: the server is away, or has another version since. */
 export class ChunkError extends Error {
@@ -12,11 +12,11 @@ export class ChunkError extends Error {
 
 const RETRY_MS = [200, 600, 1_500];
 
-export function lazyPage(load: () => Promise<Module>): LazyPage {
-  let loading: Promise<Module> | undefined;
-  function View() {
+export function lazyPage<Props extends object = object>(load: () => Promise<Module<Props>>): LazyPage<Props> {
+  let loading: Promise<Module<Props>> | undefined;
+  function View(props: Props) {
     const { default: Component } = use((loading ??= loadWithRetry(load)));
-    return <Component />;
+    return <Component {...props} />;
   }
   return Object.assign(View, {
     reset() {

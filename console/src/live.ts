@@ -109,6 +109,8 @@ export function useLive(): void {
           become("open");
           // Events may have been missed, and after a restart everything may be different.
           if (wasOpen) void queries.invalidateQueries();
+          // The first answers are older than the stream.
+          else for (const resource of ["approvals", "calls"] as const) refresher.refresh(resource);
           wasOpen = true;
         }
         for (const resource of STALE_AFTER[type] ?? []) refresher.refresh(resource);

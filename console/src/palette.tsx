@@ -9,7 +9,7 @@ import { RiskBadge } from "./parts/risk-badge.tsx";
 import { useToolText } from "./parts/tool-text.ts";
 import { OneLine } from "./parts/visible-text.tsx";
 import { SECTIONS } from "./sections.ts";
-import { signOut } from "./sign-in.tsx";
+import { signOut } from "./sign-in.ts";
 import { useTheme } from "./theme.ts";
 
 const words = defineWords({

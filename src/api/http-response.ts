@@ -1,12 +1,19 @@
 /** How results are written to a Node response: JSON, text, JSON lines and server-sent events. */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
 import type { Endpoint, EventStream } from "../contracts/contract.ts";
 import type { Identity } from "../contracts/identity.ts";
 import { encodeFrames, KEEP_ALIVE } from "./event-stream.ts";
 import { FrameQueue } from "./handlers/frame-queue.ts";
 import { toApiError, toErrorAnswer } from "./handlers/to-api-error.ts";
 import type { OpenStreams } from "./open-streams.ts";
+
+/** A shorter answer fits into one or two packets. */
+const MIN_COMPRESSED = 2048;
+/** A few milliseconds for a megabyte. */
+const QUICK = { [constants.BROTLI_PARAM_QUALITY]: 4 };
 
 export interface ResponseOptions {
   streams: OpenStreams;
@@ -59,7 +66,7 @@ export class HttpResponse {
     const { stream, lines, text, status = 200 } = endpoint;
     if (stream) await this.#sendEvents(stream, identity, handle);
     else if (lines) await this.#sendLines((await handle()) as AsyncIterable<unknown>);
-    else if (text === undefined) this.#sendText(JSON.stringify(await handle()), "application/json", status);
+    else if (text === undefined) await this.#sendJson(JSON.stringify(await handle()), status);
     else this.#sendText(String(await handle()), `${text}; charset=utf-8`, status);
   }
 
@@ -73,7 +80,19 @@ export class HttpResponse {
     this.#sendText(JSON.stringify(toErrorAnswer(thrown)), "application/json", status);
   }
 
-  #sendText(text: string, type: string, status: number): void {
+  /** For browsers: other programs are mostly on this machine. Only what can be read again: a new token is an answer to POST. */
+  async #sendJson(text: string, status: number): Promise<void> {
+    const { method, headers } = this.#incoming;
+    const isLarge = method === "GET" && text.length >= MIN_COMPRESSED && headers["sec-fetch-site"] !== undefined;
+    const encoding = isLarge ? acceptedEncoding(this.#incoming) : undefined;
+    if (!encoding) return this.#sendText(text, "application/json", status);
+    const bytes = await COMPRESS[encoding](text, { params: QUICK });
+    this.setHeader("content-encoding", encoding);
+    this.setHeader("vary", "accept-encoding, origin");
+    this.#sendText(bytes, "application/json", status);
+  }
+
+  #sendText(text: string | Buffer, type: string, status: number): void {
     if (this.#outgoing.destroyed) return;
     this.#writeHead(status, "content-type", type, "content-length", String(Buffer.byteLength(text)));
     this.#outgoing.end(text);
@@ -141,6 +160,17 @@ export class HttpResponse {
     const list = this.#options.headers(this.#incoming).concat(headers);
     this.#outgoing.writeHead(status, this.#headers ? withHeaders(list, this.#headers) : list);
   }
+}
+
+export type Encoding = "br" | "gzip";
+
+export const COMPRESS = { br: promisify(brotliCompress), gzip: promisify(gzip) } as const;
+
+/** The best encoding that the client accepts. */
+export function acceptedEncoding({ headers }: IncomingMessage): Encoding | undefined {
+  const accepted = String(headers["accept-encoding"] ?? "");
+  const isAccepted = (name: string) => new RegExp(`\\b${name}\\b(?!\\s*;\\s*q=0(?:\\.0*)?\\b)`).test(accepted);
+  return isAccepted("br") ? "br" : isAccepted("gzip") ? "gzip" : undefined;
 }
 
 function withHeaders(list: readonly string[], headers: Readonly<Record<string, string>>): Record<string, string> {

@@ -11,13 +11,18 @@ export const API_HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
 };
 
+/** Of scripts and styles of the console: the others are rules for documents, and would come before the first row. */
+export const ASSET_HEADERS: Readonly<Record<string, string>> = {
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin",
+};
+
 /** Of the console: only its own scripts, styles and server. No inline script or style. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
-  "x-content-type-options": "nosniff",
+  ...ASSET_HEADERS,
   "x-frame-options": "DENY",
-  "referrer-policy": "no-referrer",
   "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
   "permissions-policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
   "content-security-policy": [
     "default-src 'none'",

@@ -2,9 +2,8 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname, join } from "node:path";
-import { promisify } from "node:util";
-import { brotliCompress, gzip } from "node:zlib";
-import { PAGE_HEADERS } from "./security-headers.ts";
+import { acceptedEncoding, COMPRESS, type Encoding } from "../api/http-response.ts";
+import { ASSET_HEADERS, PAGE_HEADERS } from "./security-headers.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -28,13 +27,8 @@ interface ServedFile {
   bytes: Buffer;
   etag: string;
   headers: Readonly<Record<string, string>>;
-  compressed: Map<string, Promise<Buffer>>;
+  compressed: Map<Encoding, Promise<Buffer>>;
 }
-
-const COMPRESSORS: readonly [string, (bytes: Buffer) => Promise<Buffer>][] = [
-  ["br", promisify(brotliCompress) as (bytes: Buffer) => Promise<Buffer>],
-  ["gzip", promisify(gzip) as (bytes: Buffer) => Promise<Buffer>],
-];
 
 /** Serves the files of a folder. They are read once, so no request reaches the disk. Returns false if there is no such file. */
 export function createFileServer(folder: string) {
@@ -50,10 +44,9 @@ export function createFileServer(folder: string) {
       outgoing.writeHead(304, { ...headers, etag }).end();
       return true;
     }
-    const compressor =
-      COMPRESSIBLE.test(path) || file === index ? COMPRESSORS.find(([name]) => accepts(incoming, name)) : undefined;
-    const bytes = compressor ? await compress(file, compressor) : file.bytes;
-    if (compressor) outgoing.setHeader("content-encoding", compressor[0]);
+    const encoding = COMPRESSIBLE.test(path) || file === index ? acceptedEncoding(incoming) : undefined;
+    const bytes = encoding ? await compress(file, encoding) : file.bytes;
+    if (encoding) outgoing.setHeader("content-encoding", encoding);
     outgoing.writeHead(200, { ...headers, etag, vary: "accept-encoding", "content-length": bytes.length });
     outgoing.end(bytes);
     return true;
@@ -71,23 +64,23 @@ function readFolder(folder: string): Map<string, ServedFile> {
       bytes,
       etag: `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`,
       headers: {
-        ...PAGE_HEADERS,
+        ...(/\.(?:js|css)$/.test(path) ? ASSET_HEADERS : PAGE_HEADERS),
         "content-type": TYPES[extname(path)] ?? "application/octet-stream",
         "cache-control": HASHED.test(path) ? "public, max-age=31536000, immutable" : "no-cache",
       },
       compressed: new Map(),
     });
   }
+  // The build compresses what comes first.
+  for (const [path, file] of files) {
+    const built = files.get(`${path}.br`);
+    if (built) file.compressed.set("br", Promise.resolve(built.bytes));
+  }
   return files;
 }
 
-function compress(file: ServedFile, [name, compressor]: (typeof COMPRESSORS)[number]): Promise<Buffer> {
-  let compressed = file.compressed.get(name);
-  if (!compressed) file.compressed.set(name, (compressed = compressor(file.bytes)));
-  return compressed;
-}
-
-function accepts({ headers }: IncomingMessage, encoding: string): boolean {
-  const accepted = headers["accept-encoding"];
-  return typeof accepted === "string" && new RegExp(`\\b${encoding}\\b(?!\\s*;\\s*q=0(?:\\.0*)?\\b)`).test(accepted);
+function compress({ bytes, compressed }: ServedFile, encoding: Encoding): Promise<Buffer> {
+  let result = compressed.get(encoding);
+  if (!result) compressed.set(encoding, (result = COMPRESS[encoding](bytes)));
+  return result;
 }

@@ -479,6 +479,25 @@ describe("sv-021: the console", () => {
     }
   });
 
+  test("a large answer is compressed for a page of it, for no other program, and never one that may have a new token", async () => {
+    const api = await openTestServer({ console: makeConsole() });
+    const token = await api.tokenFor("read", "call");
+    const page = { "accept-encoding": "gzip, deflate, br", "sec-fetch-site": "same-origin" };
+    const call = { tool: "echo", input: { text: "long ".repeat(1000) }, id: "long" };
+    const posted = await ask(api, "POST", "/api/calls", { token, headers: page, body: call });
+    expect(posted.text.length).toBeGreaterThan(5000);
+    expect(posted.headers["content-encoding"]).toBeUndefined();
+    const path = "/api/calls/long";
+    const answer = await fetch(`${api.server.url}${path}`, { headers: { ...page, authorization: `Bearer ${token}` } });
+    const plain = await ask(api, "GET", path, { token, headers: { "accept-encoding": "gzip, br" } });
+    expect(plain.headers["content-encoding"]).toBeUndefined();
+    expect(answer.headers.get("content-encoding")).toBe("br");
+    expect(Number(answer.headers.get("content-length"))).toBeLessThan(plain.text.length / 2);
+    expect(await answer.json()).toEqual(JSON.parse(plain.text));
+    const refused = await ask(api, "GET", path, { token, headers: { ...page, "accept-encoding": "br;q=0" } });
+    expect(refused.text).toBe(plain.text);
+  });
+
   test("of answers of the API nothing may be framed, kept or read by others either", async () => {
     const api = await openTestServer();
     const { headers } = await ask(api, "GET", "/api/health");

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { ApprovalAnswered, ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import type { ChangeInfo } from "../../../../src/contracts/undo.ts";
 import { api, isOutage, queries } from "../../api.ts";
-import { redo, undo } from "../../undo.tsx";
+import { redo, undo } from "../../undo.ts";
 
 export type Decision = ApprovalAnswerRequest["decision"];
 

@@ -10,7 +10,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
-import { signOut } from "../../sign-in.tsx";
+import { signOut } from "../../sign-in.ts";
 import { useAlertSetting } from "../approvals/use-alerts.ts";
 import { useTheme } from "../../theme.ts";
 import { Hooks } from "./hooks.tsx";

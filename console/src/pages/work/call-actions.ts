@@ -4,7 +4,7 @@ import type { CallInfo } from "../../../../src/contracts/calls.ts";
 import { api, queries, usePending, useScope } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { countOf } from "../../parts/format.ts";
-import { redo, undo } from "../../undo.tsx";
+import { redo, undo } from "../../undo.ts";
 import { saveEdited } from "../tools/edited-call.ts";
 
 const words = defineWords({

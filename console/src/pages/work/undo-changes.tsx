@@ -8,7 +8,7 @@ import { DiffView } from "../../parts/diff-view.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
-import { redo, undo } from "../../undo.tsx";
+import { redo, undo } from "../../undo.ts";
 import { NextStep } from "../welcome/next-step.tsx";
 
 const words = defineWords({

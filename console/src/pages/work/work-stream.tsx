@@ -1,4 +1,3 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { Activity, ArrowUp } from "lucide-react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
@@ -19,6 +18,7 @@ import { VisibleText } from "../../parts/visible-text.tsx";
 import { SessionStateBadge } from "../sessions/session-state.tsx";
 import { type CallActions, callPath, useAnswerable } from "./call-actions.ts";
 import { keyOf, MAX_ROWS, useCallStream } from "./use-call-stream.ts";
+import { useRows } from "./use-rows.ts";
 import type { WorkFilter } from "./work-filter.ts";
 import { type Line, lineKey, useLines } from "./work-lines.ts";
 import { type RowActions, WorkRow } from "./work-row.tsx";
@@ -113,18 +113,9 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
   const pinnedKeys = pinned.map(keyOf).join("\n");
   const without = useMemo(() => new Set(pinnedKeys.split("\n")), [pinnedKeys]);
   const lines = useLines(stream, { isGrouped: filter.isGrouped, without, open });
-  const rows = useVirtualizer({
-    count: lines.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: (index) => sizeOf(lines.at(index), isNarrow),
-    getItemKey: (index) => lineKey(lines.at(index)),
-    overscan: 10,
-    initialOffset: stream.offset,
-  });
-  const heights = isNarrow ? stream.version() : 0;
-  useEffect(() => rows.measure(), [isNarrow, filter.isGrouped, heights, open]);
-  const visible = rows.getVirtualItems();
-  const lastVisible = visible.at(-1)?.index ?? 0;
+  const heightOf = useMemo(() => (index: number) => sizeOf(lines.at(index), isNarrow), [lines, isNarrow]);
+  const rows = useRows(scroller, { count: lines.length, heightOf, offset: stream.offset });
+  const lastVisible = rows.visible.at(-1)?.index ?? 0;
   useEffect(() => {
     if (stream.isLoaded && lastVisible >= lines.length - AHEAD) stream.loadMore();
   }, [lastVisible, lines.length, stream]);
@@ -144,13 +135,13 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
   const current = at < 0 ? undefined : lineAt(at);
   const call = current && "call" in current ? current.call : undefined;
   const move = (step: number): void => {
-    let to = at < 0 ? (step > 0 ? pinned.length + (visible[0]?.index ?? 0) : -1) : at + step;
+    let to = at < 0 ? (step > 0 ? pinned.length + (rows.visible[0]?.index ?? 0) : -1) : at + step;
     if (at < 0 && (scroller.current?.scrollTop ?? 0) === 0) to = 0;
     let line = to < 0 ? undefined : lineAt(to);
     while (line && !("call" in line)) line = lineAt((to += step));
     if (!line) return;
     setSelected(lineKey(line));
-    if (to >= pinned.length) rows.scrollToIndex(to - pinned.length);
+    if (to >= pinned.length) rows.show(to - pinned.length);
   };
   useKeys({
     j: { label: w.next, run: () => move(1) },
@@ -242,12 +233,17 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
             {isFiltered ? <Button text={w.clear} onClick={filter.clear} /> : null}
           </Empty>
         ) : null}
-        <ul className="plain-list virtual-list work-rows" style={{ height: rows.getTotalSize() }}>
-          {visible.map(({ index, start, key }) => {
+        <ul className="plain-list virtual-list work-rows" style={{ height: rows.height }}>
+          {rows.visible.map(({ index, start }) => {
             const line = lines.at(index);
             if (!line) return null;
             return (
-              <li key={key} style={{ transform: `translateY(${start}px)` }} aria-posinset={index + 1} aria-setsize={-1}>
+              <li
+                key={lineKey(line)}
+                style={{ transform: `translateY(${start}px)` }}
+                aria-posinset={index + 1}
+                aria-setsize={-1}
+              >
                 {"call" in line ? (
                   rowOf(line)
                 ) : (

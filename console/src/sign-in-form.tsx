@@ -1,11 +1,11 @@
 import { KeyRound } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { api, ApiError, queries } from "./api.ts";
-import { setConnection } from "./connection.ts";
+import { ApiError } from "./api.ts";
 import { defineWords, useWords } from "./language.tsx";
 import { Button } from "./parts/button.tsx";
 import { CopyButton } from "./parts/copy-button.tsx";
 import { Failure } from "./parts/failure.tsx";
+import { signIn, useOtherTabs } from "./sign-in.ts";
 
 const words = defineWords({
   title: ["Sign in to Haft", "登录 Haft"],
@@ -22,47 +22,14 @@ const words = defineWords({
 });
 
 const COMMAND = "haft login";
-/** Tells the other tabs of this browser, which have the same cookie. */
-const tabs = new BroadcastChannel("haft-sign-in");
 
-/** The session is there: everything is fetched again. */
-function signedIn(): void {
-  setConnection({ isSignedIn: true });
-  void queries.invalidateQueries();
-}
-
-/** Exchanges a token for a session. */
-export async function signIn(token: string): Promise<void> {
-  await api.session.login({ token });
-  tabs.postMessage("signed-in");
-  signedIn();
-}
-
-/** Ends the session. The page then shows the sign-in. */
-export async function signOut(): Promise<void> {
-  await api.session.logout().catch(() => undefined);
-  location.reload();
-}
-
-/** Another tab has signed in, or the user comes back to this one: the cookie may be valid now. */
-function useOtherTabs(): void {
-  useEffect(() => {
-    const check = (): void =>
-      void api.session.show().then(signedIn, () => {
-        // Still signed out.
-      });
-    tabs.addEventListener("message", check);
-    return () => tabs.removeEventListener("message", check);
-  }, []);
-}
-
-export interface SignInProps {
+interface SignInProps {
   /** The address of this page had a link that is not valid any more. */
   isStale: boolean;
 }
 
 /** The whole page, if nobody was signed in. */
-export function SignInPage(props: SignInProps) {
+export default function SignInPage(props: SignInProps) {
   useOtherTabs();
   return (
     <main className="sign-in">

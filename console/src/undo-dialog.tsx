@@ -1,10 +1,9 @@
-import { useEffect, useRef, useSyncExternalStore } from "react";
-import type { UndoConflict, UndoOutcome, UndoRequest } from "../../src/contracts/undo.ts";
-import { api, ApiError } from "./api.ts";
+import { useEffect, useRef } from "react";
 import { defineWords, useWords } from "./language.tsx";
 import { Button } from "./parts/button.tsx";
 import { useSettled } from "./parts/use-settled.ts";
 import { VisibleText } from "./parts/visible-text.tsx";
+import { type Question, setQuestion } from "./undo.ts";
 
 const words = defineWords({
   title: ["Discard later changes?", "丢弃之后的修改？"],
@@ -20,65 +19,8 @@ const words = defineWords({
   discard: ["Discard them", "丢弃它们"],
 });
 
-interface Question {
-  conflicts: readonly UndoConflict[];
-  decide: (discards: boolean) => void;
-}
-
-let question: Question | undefined;
-const watchers = new Set<() => void>();
-
-function setQuestion(next: Question | undefined): void {
-  question?.decide(false);
-  question = next;
-  for (const watcher of watchers) watcher();
-}
-
-/** Undoes, and asks first if that discards a later change. Undefined: the person kept the later change. */
-export function undo(request: UndoRequest): Promise<UndoOutcome | undefined> {
-  return runOrAsk((force) => api.undo.run({ ...request, force }));
-}
-
-/** Makes the changes again that an undo has taken back. It asks as `undo` does. */
-export function redo(undoId: string): Promise<UndoOutcome | undefined> {
-  return runOrAsk((force) => api.undo.redo({ undo: undoId, force }));
-}
-
-async function runOrAsk(run: (force?: true) => Promise<UndoOutcome>): Promise<UndoOutcome | undefined> {
-  let shown = "";
-  for (;;) {
-    try {
-      return await run();
-    } catch (error) {
-      const conflicts = conflictsOf(error);
-      if (conflicts.length === 0) throw error;
-      // What is discarded is what was shown: a file that has changed again is shown again.
-      if (JSON.stringify(conflicts) === shown) return run(true);
-      shown = JSON.stringify(conflicts);
-      if (!(await new Promise<boolean>((decide) => setQuestion({ conflicts, decide })))) return undefined;
-    }
-  }
-}
-
-function conflictsOf(error: unknown): UndoConflict[] {
-  if (!(error instanceof ApiError) || error.code !== "stale") return [];
-  const { conflicts } = Object(error.data) as { conflicts?: UndoConflict[] };
-  return Array.isArray(conflicts) ? conflicts : [];
-}
-
-/** Asks before a later change is discarded. One for the whole console. */
-export function UndoDialog() {
-  const asked = useSyncExternalStore(
-    (watcher) => {
-      watchers.add(watcher);
-      return () => watchers.delete(watcher);
-    },
-    () => question,
-  );
-  return asked ? <OpenDialog key={JSON.stringify(asked.conflicts)} {...asked} /> : null;
-}
-
-function OpenDialog({ conflicts, decide }: Question) {
+/** Asks before a later change is discarded. */
+export default function UndoDialog({ conflicts, decide }: Question) {
   const w = useWords(words);
   const dialog = useRef<HTMLDialogElement>(null);
   const isSettled = useSettled(conflicts.map(({ path }) => path).join("\n"));
