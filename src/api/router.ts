@@ -1,5 +1,6 @@
 /** The one router: every endpoint of the contracts over HTTP. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { attempt } from "../core/attempt.ts";
 import type { Contract, Endpoint } from "../contracts/contract.ts";
 import { ApiError } from "../contracts/errors.ts";
 import { ANONYMOUS, type Identity } from "../contracts/identity.ts";
@@ -298,9 +299,5 @@ function paramsOf({ segments, names }: Pattern<unknown>, path: readonly string[]
 /** Text that is not valid percent-encoding stays as it is: nothing has such a name. */
 function decode(text: string): string {
   if (!text.includes("%")) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return attempt(() => decodeURIComponent(text), text);
 }

@@ -1,5 +1,6 @@
 import { userInfo } from "node:os";
 import process from "node:process";
+import { attempt } from "../core/attempt.ts";
 
 export interface TerminalOutput {
   isTTY?: boolean;
@@ -111,11 +112,7 @@ export function processTerminal(): Terminal {
 
 /** Recorded as the caller. */
 export function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return "owner";
-  }
+  return attempt(() => userInfo().username, "owner");
 }
 
 /** Whether a browser window would open on the screen of the person who started this. */

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { attempt } from "../core/attempt.ts";
 import { errorCode, toolError } from "../core/error.ts";
 import { canonicalJson } from "../core/json.ts";
 import { withFileLock } from "../io/files/file-lock.ts";
@@ -429,11 +430,7 @@ function locate(text: string, path: ConfigPath): { range?: { start: number; end:
 }
 
 function unescaped(inner: string): string {
-  try {
-    return JSON.parse(`"${inner.replaceAll(/(?<!\\)"/g, '\\"')}"`) as string;
-  } catch {
-    return inner;
-  }
+  return attempt(() => JSON.parse(`"${inner.replaceAll(/(?<!\\)"/g, '\\"')}"`) as string, inner);
 }
 
 const SERVER_TABLE = /^\s*\[\s*(?:mcp_servers|"mcp_servers")\s*(?:\.|\])/;

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import type { Document, Node } from "yaml";
+import { attempt } from "../core/attempt.ts";
 import { errorCode, errorMessage } from "../core/error.ts";
 import { noteLook } from "./config-watch.ts";
 import {
@@ -123,11 +124,7 @@ async function parseYaml(text: string, file: string): Promise<ParsedText> {
 
 /** What there is before and after a mistake. */
 function readableOf(document: Document, file: string): unknown {
-  try {
-    return copyParsed(readValue(document, file), file);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => copyParsed(readValue(document, file), file));
 }
 
 function readValue(document: Document, file: string): unknown {

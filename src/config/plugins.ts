@@ -1,6 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
+import { attempt } from "../core/attempt.ts";
 import { errorMessage } from "../core/error.ts";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import type { Plugin, PluginManifest } from "../core/plugin.ts";
@@ -85,11 +86,7 @@ async function entryPoints(name: string, manifest: string): Promise<string[]> {
 }
 
 function tryResolve(resolveName: (name: string) => string, name: string): string | undefined {
-  try {
-    return resolveName(name);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => resolveName(name));
 }
 
 /** A file itself, the entry of a folder (package.json or index), or the export of a package. */

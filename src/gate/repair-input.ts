@@ -1,3 +1,4 @@
+import { attempt } from "../core/attempt.ts";
 import type { Call } from "../core/call.ts";
 import { ToolError } from "../core/error.ts";
 import { INPUT_LIMITS, notAccepted, parseJson, tooLarge, withoutTrailingCommas } from "../core/parse-json.ts";
@@ -128,11 +129,7 @@ function innerObject(value: unknown): Record<string, unknown> | undefined {
   if (isObject(value)) return value;
   if (Array.isArray(value)) return value.length === 1 ? innerObject(value[0]) : undefined;
   if (typeof value !== "string" || !value.trim().startsWith("{")) return undefined;
-  try {
-    return objectOf(copyInput(parseLeniently(value, [])));
-  } catch {
-    return undefined;
-  }
+  return attempt(() => objectOf(copyInput(parseLeniently(value, []))));
 }
 
 type Holder = Record<PropertyKey, unknown>;

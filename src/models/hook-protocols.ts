@@ -4,6 +4,7 @@
  *
  * No answer here ever says "allow": a call that passes gets no decision, so the agent's own rules still decide about it.
  */
+import { attempt } from "../core/attempt.ts";
 import { toolError } from "../core/error.ts";
 import { isObject } from "../schema/json-schema.ts";
 
@@ -288,11 +289,7 @@ export function denyAnswer(agent: AgentName, reason: string, text?: string): Hoo
 }
 
 function nameOf(agent: AgentName, text: string): string | undefined {
-  try {
-    return PROTOCOLS[agent].nameOf(parseEvent(text));
-  } catch {
-    return undefined;
-  }
+  return attempt(() => PROTOCOLS[agent].nameOf(parseEvent(text)));
 }
 
 function parseEvent(text: string): Fields {

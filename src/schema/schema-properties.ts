@@ -1,3 +1,4 @@
+import { attempt } from "../core/attempt.ts";
 import { asSchema, followRef, isJsonType, isObject, type JsonSchema, type JsonType } from "./json-schema.ts";
 import type { SchemaIssue } from "./schema.ts";
 
@@ -197,9 +198,5 @@ function overlap(left: Set<JsonType>, right: Set<JsonType>): Set<JsonType> {
 }
 
 function matches(pattern: string, key: string): boolean {
-  try {
-    return new RegExp(pattern, "u").test(key);
-  } catch {
-    return false;
-  }
+  return attempt(() => new RegExp(pattern, "u").test(key), false);
 }

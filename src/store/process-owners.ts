@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import process from "node:process";
+import { attempt } from "../core/attempt.ts";
 import { errorCode } from "../core/error.ts";
 import { type Clock, correctClock, systemClock, type Timer } from "../core/clock.ts";
 import type { MaybePromise } from "../core/stage.ts";
@@ -58,11 +59,7 @@ function startOf(pid: number): { state: string; started: string } | undefined {
 }
 
 function read(source: () => string): string {
-  try {
-    return source();
-  } catch {
-    return "";
-  }
+  return attempt(() => source(), "");
 }
 
 const owners = table("owners", {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { attempt } from "../../core/attempt.ts";
 import { validatedInput } from "../../core/create-tool.ts";
 import { errorMessage } from "../../core/error.ts";
 import { isOneLine } from "../../calls/approval.ts";
@@ -636,11 +637,7 @@ export function changedRuleSet(ruleSet: RuleSet, change: PolicyChange): RuleSet 
 
 /** Undefined if the tool has no signature without an input. */
 function bareRules(ruleSet: RuleSet, tool: AnyTool, cwd: string) {
-  try {
-    return ruleSet.caseOf({ tool, input: {}, cwd }).rules;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => ruleSet.caseOf({ tool, input: {}, cwd }).rules);
 }
 
 const DEFAULT_GRANTS = 100;

@@ -1,3 +1,4 @@
+import { attempt } from "../../core/attempt.ts";
 import { toolError } from "../../core/error.ts";
 
 export interface GlobOptions {
@@ -233,11 +234,7 @@ function escapeInSet(character: string): string {
 }
 
 function isValid(source: string): boolean {
-  try {
-    return new RegExp(source, "u").source !== "";
-  } catch {
-    return false;
-  }
+  return attempt(() => new RegExp(source, "u").source !== "", false);
 }
 
 /** Without a limit `{a,b}{a,b}…` would fill the memory. */

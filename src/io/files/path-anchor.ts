@@ -9,6 +9,7 @@ import {
   realpathSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { attempt } from "../../core/attempt.ts";
 import { toolError } from "../../core/error.ts";
 import { deniedPath, isMissing } from "./file-errors.ts";
 import { MAX_LINKS, type PathName, quotePath } from "./path-name.ts";
@@ -248,11 +249,7 @@ function descriptorsHavePaths(): boolean {
 
 /** The kernel appends " (deleted)" to unlinked files, but a file name may also end like that. */
 function isStillLinked(real: string, stat: BigIntStats): boolean {
-  try {
-    return isSameFile(lstatSync(real, { bigint: true }), stat);
-  } catch {
-    return false;
-  }
+  return attempt(() => isSameFile(lstatSync(real, { bigint: true }), stat), false);
 }
 
 function vanished(path: string): Error {

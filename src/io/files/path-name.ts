@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { attempt } from "../../core/attempt.ts";
 import { toolError } from "../../core/error.ts";
 
 /** A path as given, made absolute. Links are not resolved yet. */
@@ -87,11 +88,7 @@ export function quotePath(path: string): string {
 }
 
 function linkTarget(path: string): string | null {
-  try {
-    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : null;
-  } catch {
-    return null;
-  }
+  return attempt(() => (lstatSync(path).isSymbolicLink() ? readlinkSync(path) : null), null);
 }
 
 function refuseName(message: string, next: string) {

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
+import { attempt } from "../../core/attempt.ts";
 
 /** In any case: names are compared without regard to it. */
 const words = (text: string): string[] => text.trim().split(/\s+/);
@@ -112,9 +113,5 @@ function hasGitCredentials(config: string): boolean {
 /** Whether the path is the configuration of a repository, and that contains a password. */
 export function isGitConfigWithSecret(path: string): boolean {
   if (!/^config(?:\.worktree)?$/.test(basename(path)) || !/(?:^|\/)\.git(?:\/|$)/.test(dirname(path))) return false;
-  try {
-    return hasGitCredentials(readFileSync(path, "utf8"));
-  } catch {
-    return false;
-  }
+  return attempt(() => hasGitCredentials(readFileSync(path, "utf8")), false);
 }

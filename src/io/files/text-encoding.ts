@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { createRequire } from "node:module";
+import { attempt } from "../../core/attempt.ts";
 import { toolError } from "../../core/error.ts";
 
 /**
@@ -330,9 +331,5 @@ export function decodeDeclared(bytes: Buffer, declared?: string): { text: string
 }
 
 function decoderFor(label: string): InstanceType<typeof TextDecoder> | undefined {
-  try {
-    return label === "" ? undefined : new TextDecoder(label);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => (label === "" ? undefined : new TextDecoder(label)));
 }

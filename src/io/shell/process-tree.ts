@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { attempt } from "../../core/attempt.ts";
 import { errorCode } from "../../core/error.ts";
 
 /** Identifies a started process and its descendants. */
@@ -205,11 +206,7 @@ export function groupIsAlive(group: number): boolean {
     return errorCode(error) === "EPERM";
   }
   if (process.platform !== "linux") return true;
-  try {
-    return listProcesses().some((member) => member.group === group && !member.zombie);
-  } catch {
-    return true;
-  }
+  return attempt(() => listProcesses().some((member) => member.group === group && !member.zombie), true);
 }
 
 export interface FrozenTree {
@@ -331,11 +328,7 @@ export function watchTree(root: TreeRoot, limits: TreeLimits, onExceeded: (what:
 
 /** How many processes and threads the machine has; 0 if it is not known. */
 export function machineTasks(): number {
-  try {
-    return Number(/\/(\d+) /.exec(readFileSync("/proc/loadavg", "latin1"))?.[1] ?? 0);
-  } catch {
-    return 0;
-  }
+  return attempt(() => Number(/\/(\d+) /.exec(readFileSync("/proc/loadavg", "latin1"))?.[1] ?? 0), 0);
 }
 
 function exceeded(root: TreeRoot, limits: TreeLimits, freeAtStart: number | undefined): string | undefined {

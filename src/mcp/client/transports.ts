@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { FetchLike, Transport } from "@modelcontextprotocol/client";
+import { attempt } from "../../core/attempt.ts";
 import { toolError } from "../../core/error.ts";
 import type { ProgramSandbox } from "../../io/sandbox/program-sandbox.ts";
 import { shellEnvironment } from "../../io/shell/shell-environment.ts";
@@ -158,9 +159,5 @@ function isLoopback(host: string): boolean {
 }
 
 function parse(address: string | URL): URL | undefined {
-  try {
-    return new URL(address);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => new URL(address));
 }

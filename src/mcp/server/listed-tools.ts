@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Tool as ToolDefinition } from "@modelcontextprotocol/server";
+import { attempt } from "../../core/attempt.ts";
 import type { Caller, CallOptions, ToolScope } from "../../core/call.ts";
 import { declarationOf, descriptionText } from "../../core/definition.ts";
 import type { ToolResult } from "../../core/result.ts";
@@ -275,9 +276,5 @@ function toolPage(tool: AnyTool): string {
 }
 
 function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return attempt(() => decodeURIComponent(text), text);
 }

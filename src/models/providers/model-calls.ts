@@ -1,3 +1,4 @@
+import { attempt } from "../../core/attempt.ts";
 import { parseJson } from "../../core/parse-json.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { readJson } from "../text/json-reader.ts";
@@ -22,11 +23,7 @@ export function parseArguments(text: string): ParsedArguments {
 
 /** Returns undefined also for JSON that is not accepted, for example with a duplicate key. */
 function tryParse(text: string): { value: unknown } | undefined {
-  try {
-    return { value: parseJson(text) };
-  } catch {
-    return undefined;
-  }
+  return attempt(() => ({ value: parseJson(text) }));
 }
 
 const FENCE = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?\s*```\s*$/;

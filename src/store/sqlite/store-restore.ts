@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
+import { attempt } from "../../core/attempt.ts";
 import type { StoreBackup } from "../../contracts/store.ts";
 import { toolError, ToolError } from "../../core/error.ts";
 import { ensureStateFolder, STATE_FILES } from "../../io/files/state-folder.ts";
@@ -164,11 +165,7 @@ async function salvage(from: string, to: string, now: number): Promise<SavedTabl
 }
 
 function hasTable(connection: DatabaseSyncInstance, name: string): boolean {
-  try {
-    return columnsOf(connection, name)?.length !== 0;
-  } catch {
-    return false;
-  }
+  return attempt(() => columnsOf(connection, name)?.length !== 0, false);
 }
 
 function unreadable(file: string, cause?: unknown): Error {

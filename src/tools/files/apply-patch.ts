@@ -1,6 +1,7 @@
 import { dirname, isAbsolute, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
+import { attempt } from "../../core/attempt.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { failureText, toFailure, toolError, ToolError } from "../../core/error.ts";
 import type { Files } from "../../io/files/files.ts";
@@ -228,11 +229,7 @@ function pathsOf(patch: string, folder?: string): string[] {
 }
 
 function deletionsOf(patch: string): number {
-  try {
-    return readPatch(patch).filter(({ type }) => type === "delete").length;
-  } catch {
-    return 0;
-  }
+  return attempt(() => readPatch(patch).filter(({ type }) => type === "delete").length, 0);
 }
 
 /** The order in which a person sees the changes: what exists is lost or changed first. */

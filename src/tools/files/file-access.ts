@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { basename, dirname } from "node:path";
+import { attempt } from "../../core/attempt.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { toolError, ToolError } from "../../core/error.ts";
 import { countOf } from "../../core/results/count-of.ts";
@@ -44,11 +45,7 @@ export function filesOf({ files }: Pick<FileToolDependencies, "files">, context:
 
 /** The lock key of a path. It uses the real path, so two names of a file share a lock. */
 export function pathLock(files: Files, path: string): string {
-  try {
-    return `file:${files.realPath(path, "write")}`;
-  } catch {
-    return `file:${path}`;
-  }
+  return attempt(() => `file:${files.realPath(path, "write")}`, `file:${path}`);
 }
 
 /** Of a notebook with more, only the text is read and edited: work on each cell would keep the thread busy. */

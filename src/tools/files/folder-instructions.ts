@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { dirname, join, relative, sep } from "node:path";
+import { attempt } from "../../core/attempt.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Caller } from "../../core/call.ts";
 import { callOf, hostOf } from "../../core/gate.ts";
@@ -224,9 +225,5 @@ function showsAll({ details }: ToolOutput): boolean {
 }
 
 function realPathOf(files: Files, path: string): string | undefined {
-  try {
-    return files.realPath(path);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => files.realPath(path));
 }

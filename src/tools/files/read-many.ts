@@ -1,3 +1,4 @@
+import { attempt } from "../../core/attempt.ts";
 import { showName } from "../../io/shell/terminal-text.ts";
 import { z } from "zod";
 import { textOf } from "../../core/content.ts";
@@ -216,11 +217,7 @@ async function selectFiles(input: ReadManyInput, { files, findFiles }: ReadManyD
   return selection;
 
   function realPathOf(path: string): string {
-    try {
-      return files.realPath(path);
-    } catch {
-      return path;
-    }
+    return attempt(() => files.realPath(path), path);
   }
 
   async function exists(path: string): Promise<boolean> {

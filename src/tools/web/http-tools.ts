@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { attempt } from "../../core/attempt.ts";
 import type { Caller } from "../../core/call.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { text } from "../../core/content.ts";
@@ -212,11 +213,7 @@ function withContentType(headers: Record<string, string>, body: string): Record<
 }
 
 function isJson(body: string): boolean {
-  try {
-    return typeof JSON.parse(body) === "object";
-  } catch {
-    return false;
-  }
+  return attempt(() => typeof JSON.parse(body) === "object", false);
 }
 
 /** Undefined if there is no room for all of it. */
