@@ -229,14 +229,8 @@ const OF_AGENT_RUNS: Readonly<Record<string, "preview.tried" | "preview.usesDeni
   "preview.usedDenied": "preview.usesDenied",
 };
 const OF_OUR_RUNS: ReadonlySet<string> = new Set([
-  ...[
-    "preview.effectsHash",
-    "preview.look",
-    "preview.confined",
-    "preview.confinedHosts",
-    "preview.outsideSandbox",
-    "preview.unconfined",
-  ],
+  ...`preview.effectsHash preview.look preview.confined preview.confinedHosts preview.outsideSandbox
+    preview.unconfined`.split(/\s+/),
 ]);
 
 async function changeOf(name: string, input: Fields, { files }: Workspace): Promise<Preview | undefined> {

@@ -214,17 +214,7 @@ const HARMLESS = new Set(["name", "description", "$schema", "gallery", "version"
 
 /** Fields of other clients that have no meaning here. They are not misspellings. */
 const KNOWN_ELSEWHERE = new Set([
-  ...[
-    "auth",
-    "envFile",
-    "dev",
-    "sandbox",
-    "sandboxEnabled",
-    "autoApprove",
-    "alwaysAllow",
-    "authProviderType",
-    "scopes",
-  ],
+  ..."auth envFile dev sandbox sandboxEnabled autoApprove alwaysAllow authProviderType scopes".split(" "),
   ...["required", "tools", "approval_mode", "default_tools_approval_mode", "bearer_token", "instructions", "extension"],
 ]);
 

@@ -107,29 +107,14 @@ export function commandParser(): CommandParser | undefined {
 }
 
 /** Wrappers that run their command unchanged: a rule for the command also applies with the wrapper. */
-export const TRANSPARENT_WRAPPERS: ReadonlySet<string> = new Set([
-  "timeout",
-  "time",
-  "nice",
-  "nohup",
-  "stdbuf",
-  "command",
-  "builtin",
-  "noglob",
-  "xargs",
-]);
+export const TRANSPARENT_WRAPPERS: ReadonlySet<string> = new Set(
+  "timeout time nice nohup stdbuf command builtin noglob xargs".split(" "),
+);
 
 /** Wrappers that change how their command runs, and programs that choose the names of the files that they write. */
-export const NO_PREFIX_RULES: ReadonlySet<string> = new Set([
-  "split",
-  "csplit",
-  "watch",
-  "setsid",
-  "ionice",
-  "flock",
-  "script",
-  "parallel",
-]);
+export const NO_PREFIX_RULES: ReadonlySet<string> = new Set(
+  "split csplit watch setsid ionice flock script parallel".split(" "),
+);
 
 export function signatureOf(tool: AnyTool, input: unknown): MaybePromise<Signature | undefined> {
   const signature = tool.signature?.(input);

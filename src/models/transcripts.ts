@@ -158,13 +158,7 @@ export class TranscriptReader {
 }
 
 /** Codex's names of its tools for commands, by version and model. */
-const SHELLS: ReadonlySet<string> = new Set([
-  "shell",
-  "shell_command",
-  "exec_command",
-  "local_shell",
-  "container.exec",
-]);
+const SHELLS: ReadonlySet<string> = new Set("shell shell_command exec_command local_shell container.exec".split(" "));
 
 /** A program with its words, or the script of a shell. */
 function commandOf(command: unknown): string | undefined {

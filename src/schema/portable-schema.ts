@@ -343,16 +343,7 @@ const WRITTEN_SEPARATELY: ReadonlySet<string> = new Set([
 
 /** If a provider does not support these, the description contains them. Other keywords mean nothing to a model. */
 const SHOWN_IN_WORDS: ReadonlySet<string> = new Set([
-  ...[
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-  ],
+  ..."minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems uniqueItems".split(" "),
   ...["minLength", "maxLength", "pattern", "format", "minProperties", "maxProperties", "default", "contentEncoding"],
 ]);
 
@@ -362,15 +353,7 @@ const CHECKED_ONLY: ReadonlySet<string> = new Set([
   ...["propertyNames", "contains", "minContains", "maxContains", "contentSchema"],
 ]);
 
-export const LIMITS = [
-  "minimum",
-  "maximum",
-  "exclusiveMinimum",
-  "exclusiveMaximum",
-  "multipleOf",
-  "minItems",
-  "maxItems",
-];
+export const LIMITS = "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems".split(" ");
 export const PLAIN = [
   "title",
   "default",

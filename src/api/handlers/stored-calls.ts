@@ -70,15 +70,9 @@ export class StoredCalls implements CallSource {
   }
 }
 
-const SHOWN = new Set([
-  "call_begun",
-  "call_ended",
-  "call_refused",
-  "call_waiting",
-  "call_lost",
-  "call_corrected",
-  "approval_asked",
-]);
+const SHOWN = new Set(
+  "call_begun call_ended call_refused call_waiting call_lost call_corrected approval_asked".split(" "),
+);
 
 function filterOf({ parent, from, to, search, ...filter }: CallFilter): LogFilter {
   return { ...filter, parentId: parent, since: from, until: to, text: search };

@@ -19,38 +19,14 @@ import {
 } from "./convention.ts";
 
 /** Keys that mean the same as one of `createTool`. */
-const SYNONYMS = [
-  "requireApproval",
-  "isReadOnly",
-  "validateParams",
-  "validate_params",
-  "getFunctionDeclaration",
-  "toCallParams",
-  "build",
-];
+const SYNONYMS = `requireApproval isReadOnly validateParams validate_params getFunctionDeclaration toCallParams
+    build`.split(/\s+/);
 const PLAIN_KEYS: ReadonlySet<string> = new Set([...CONFIG_KEYS, ...SYNONYMS]);
 /** A field of a class with a name like one of these is taken for a misspelt setting. */
-const SAFETY_KEYS = [
-  "permission",
-  "needsApproval",
-  "requireApproval",
-  "validate",
-  "validateParams",
-  "isReadOnly",
-  "kind",
-];
+const SAFETY_KEYS = "permission needsApproval requireApproval validate validateParams isReadOnly kind".split(" ");
 /** Keys that only Haft and the documents use. They decide if the parameters of `execute` do not. */
-const INPUT_FIRST_KEYS = [
-  "run",
-  "inputSchema",
-  "params",
-  "schema",
-  "displayName",
-  "async",
-  "isReadOnly",
-  "getFunctionDeclaration",
-  "toCallParams",
-];
+const INPUT_FIRST_KEYS =
+  "run inputSchema params schema displayName async isReadOnly getFunctionDeclaration toCallParams".split(" ");
 /** `run(input, context)` or `execute(params, context)`. */
 export const haftTool: Convention = {
   title: "Haft",

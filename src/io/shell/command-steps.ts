@@ -128,20 +128,7 @@ const PROGRAMS: ReadonlyMap<string, Explained> = new Map(
 );
 
 /** `does` of package managers depends on their first word. */
-const PACKAGE_MANAGERS = new Set([
-  "npm",
-  "pnpm",
-  "yarn",
-  "bun",
-  "pip",
-  "pip3",
-  "uv",
-  "cargo",
-  "go",
-  "gem",
-  "composer",
-  "poetry",
-]);
+const PACKAGE_MANAGERS = new Set("npm pnpm yarn bun pip pip3 uv cargo go gem composer poetry".split(" "));
 const WRAPPERS = new Set(["env", "timeout", "nice", "time", "nohup", "stdbuf", "command", "builtin"]);
 const OTHER_USER = new Set(["sudo", "su", "doas", "runuser", "setpriv"]);
 /** Options of curl and wget that send a body; short ones may be combined, and joined with their value. */

@@ -104,17 +104,7 @@ const WRAPPERS: ReadonlyMap<string, WrapperForm> = new Map(
   }),
 );
 
-export const SHELLS: ReadonlySet<string> = new Set([
-  "sh",
-  "bash",
-  "rbash",
-  "dash",
-  "ash",
-  "zsh",
-  "ksh",
-  "mksh",
-  "fish",
-]);
+export const SHELLS: ReadonlySet<string> = new Set("sh bash rbash dash ash zsh ksh mksh fish".split(" "));
 
 export interface WrappedCommands {
   commands: (readonly string[])[];
@@ -365,15 +355,7 @@ function packageCommand(name: string, rest: readonly string[]): string[] {
   return starts.length > MAX_READINGS ? [""] : starts.map((at) => `${after.slice(at).join(" ")} `);
 }
 
-const GIT_OPTION_WITH_VALUE = new Set([
-  "-C",
-  "-c",
-  "--git-dir",
-  "--work-tree",
-  "--namespace",
-  "--config-env",
-  "--exec-path",
-]);
+const GIT_OPTION_WITH_VALUE = new Set("-C -c --git-dir --work-tree --namespace --config-env --exec-path".split(" "));
 
 /** The subcommand and its arguments, without the global options. */
 export function gitSubcommand(words: readonly string[]): readonly string[] {

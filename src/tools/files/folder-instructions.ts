@@ -29,15 +29,7 @@ export const FOLDER_INSTRUCTION_KEYS = keysOf<FolderInstructionOptions>({ truste
 
 const NAMES = ["AGENTS.md", "CLAUDE.md"];
 /** Text of others: packages that a program installed. */
-const FOREIGN_FOLDERS = new Set([
-  "node_modules",
-  "bower_components",
-  "vendor",
-  "third_party",
-  ".venv",
-  "venv",
-  "site-packages",
-]);
+const FOREIGN_FOLDERS = new Set("node_modules bower_components vendor third_party .venv venv site-packages".split(" "));
 const MAX_FILE_BYTES = 8 * 1024;
 const MAX_RESULT_BYTES = 16 * 1024;
 const MAX_DEPTH = 32;

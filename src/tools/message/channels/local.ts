@@ -40,15 +40,7 @@ export const consoleChannel: ChannelKind = {
 };
 
 /** The variables that a program needs to find the desktop. */
-const DESKTOP_ENV = [
-  "PATH",
-  "HOME",
-  "USER",
-  "DISPLAY",
-  "WAYLAND_DISPLAY",
-  "XDG_RUNTIME_DIR",
-  "DBUS_SESSION_BUS_ADDRESS",
-];
+const DESKTOP_ENV = "PATH HOME USER DISPLAY WAYLAND_DISPLAY XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS".split(" ");
 /** Title and text are arguments, so a message is never interpreted as a script. */
 const APPLE_SCRIPT = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run";
 const DEADLINE_MS = 10_000;

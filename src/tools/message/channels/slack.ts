@@ -9,14 +9,9 @@ import {
   textAt,
 } from "../channel.ts";
 
-const KEY_ERRORS = new Set([
-  "invalid_auth",
-  "not_authed",
-  "token_revoked",
-  "token_expired",
-  "account_inactive",
-  "missing_scope",
-]);
+const KEY_ERRORS = new Set(
+  "invalid_auth not_authed token_revoked token_expired account_inactive missing_scope".split(" "),
+);
 
 /** https://docs.slack.dev/reference/methods, with a bot token. Targets are ids of channels (C…, G…) and people (U…). */
 export const slackChannel: ChannelKind = {
