@@ -1,7 +1,4 @@
-/**
- * How commands find the server of their workspace: `haft serve` writes `server.json` and a token next to the store, and
- * removes both when it closes. The token is valid only while that server runs.
- */
+/** How commands find the server of their workspace: `server.json` and a token next to the store, while it runs. */
 import { createHash } from "node:crypto";
 import { constants, lstatSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { open, rename } from "node:fs/promises";

@@ -172,10 +172,7 @@ function mayBlock(): boolean {
   return now - turnStartedAt < MAX_BLOCK_PER_TURN_MS;
 }
 
-/**
- * Sends messages to a worker and receives its answers, one after the other. Short ones go as JSON through memory that both
- * share, and the worker sleeps on a word of it: that takes a fraction of the time of `postMessage` and an event.
- */
+/** Messages to a worker, one by one: short ones as JSON in shared memory, much faster than by `postMessage`. */
 class ThreadChannel {
   readonly #worker: Worker;
   readonly #words: Int32Array;

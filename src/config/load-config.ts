@@ -121,10 +121,7 @@ function describeItem({ kind, name, what, path, file }: TrustItem): string {
   return path === "" ? file : path;
 }
 
-/**
- * An agent of another program does not change one that Haft's own files define, or that a later file defines. A folder's file
- * never takes the name of an agent of the user, which may have fewer rights.
- */
+/** Agents of other programs replace none of Haft's own or later files; those of a folder none of the user. */
 function dropShadowedAgents(sources: readonly RawSource[]): RawSource[] {
   return sources.map((source, at) => {
     const agents = source.kind === "foreign" && isObject(source.value) ? source.value["agents"] : undefined;

@@ -56,10 +56,7 @@ export async function loadPlugin(reference: PluginSource): Promise<Plugin> {
   };
 }
 
-/**
- * Where `haft` and `zod` are, for a plugin that cannot resolve them: a file in a folder without node_modules. The entry points of a
- * package are listed one by one, because an alias is a prefix.
- */
+/** Where `haft` and `zod` are, for a plugin without node_modules. One by one, because an alias is a prefix. */
 async function missingPackages(entry: string): Promise<Record<string, string>> {
   const { resolve: fromPlugin } = createRequire(entry);
   const own = await findPackage();

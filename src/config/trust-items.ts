@@ -54,10 +54,7 @@ export function partsPrefix(item: TrustItem): string {
 /** Modes that need no trust: they loosen nothing. */
 export const MODES_WITHOUT_TRUST: ReadonlySet<string> = new Set(["default", "plan", "dontAsk"]);
 
-/**
- * The parts of a folder's source that execute something, connect somewhere, or loosen what the user set. Denials, `ask`
- * rules and narrower layers need no trust.
- */
+/** The parts of a folder's source that need trust: what executes, connects, or loosens what the user set. */
 export async function listTrustItems(source: RawSource, folder: string): Promise<LocatedItem[]> {
   const { file = "", code, value } = source;
   const found: LocatedItem[] = [];

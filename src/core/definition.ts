@@ -125,10 +125,7 @@ export function takesOtherNames(tool: AnyTool): boolean {
   return tool.parameterAliases.size > 0 || tool.convertInput !== undefined;
 }
 
-/**
- * Replaces aliases, dialect names and parameters of other clients by canonical ones. The input is changed in place. A
- * dialect's name is not a repair: the model's definition has it.
- */
+/** Replaces aliases, dialect names and parameters of other clients in the input itself. Dialects are no repair. */
 export function renameParameters(tool: AnyTool, input: Record<string, unknown>, calledAs: string): Renamed {
   const renamed: Renamed = { repairs: [], problems: [] };
   const schema = tool.parameters.jsonSchema;

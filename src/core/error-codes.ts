@@ -6,10 +6,7 @@ const TOOL_LATER = { actor: "tool", retryable: true } as const;
 const RUNTIME_LATER = { actor: "runtime", retryable: true } as const;
 const RUNTIME = { actor: "runtime", retryable: false } as const;
 
-/**
- * Every failure of a call has one of these codes. The table says who must act (`actor`) and whether the same call
- * may succeed later without a change (`retryable`); prompts and retries use nothing else.
- */
+/** Every failure has one of these codes: who must act (`actor`), whether it may succeed later (`retryable`). */
 export const ERROR_CODES = {
   // The model must change the call.
   tool_not_found: MODEL,

@@ -105,10 +105,7 @@ export type ToolOrigin =
   /** `user`: the owner of the client; only this user's calls can use the tool. */
   | { type: "client"; client: string; user?: string };
 
-/**
- * What other parts of Haft know about a built-in tool. All values are literals, because `npm run tools:update` reads them from
- * the source for `tools/built-in-tools.ts`.
- */
+/** What other parts know of a built-in tool: literals, which `npm run tools:update` reads from the source. */
 export interface BuiltInFacts {
   /** The title and the short description in Chinese. */
   zh: { title: string; short: string };

@@ -54,10 +54,7 @@ interface DeadlineList {
   held: boolean;
 }
 
-/**
- * Arms and disarms in constant time with one real timer for each duration: calls of one duration expire in the order they
- * were armed, so a list is enough. A timer for each call would cost more than the rest of the gate.
- */
+/** One real timer for each duration: such calls expire as they were armed (docs/decisions/0057). */
 export class Deadlines {
   readonly #clock: Clock;
   readonly #lists = new Map<number, DeadlineList>();

@@ -11,10 +11,7 @@ type Fields<T> = unknown extends T
   ? Readonly<Record<string, JsonSchema>>
   : { readonly [Key in keyof T & string as undefined extends T[Key] ? `${Key}?` : Key]-?: JsonSchema };
 
-/**
- * The output of a built-in tool, for MCP clients, programs and documentation. The gate does not check it, because that would cost
- * time in every call: `test/mcp/output-schemas.test.ts` proves that the results conform.
- */
+/** The output of a built-in tool. Not checked in each call: `test/mcp/output-schemas.test.ts` proves it. */
 export function describeOutput<T = unknown>(fields: Fields<T>): DescribedOutput {
   return { jsonSchema: field.object<T>(fields), validate: (value) => ({ value }), describesOnly: true };
 }

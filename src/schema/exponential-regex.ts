@@ -46,10 +46,7 @@ export function maxLengthFor(source: string): number {
   return power < 2 ? Infinity : Math.max(ALWAYS_SHORT, Math.floor(MAX_MATCH_STEPS ** (1 / power)));
 }
 
-/**
- * Whether a backtracking engine may take exponential time for a pattern: a part inside a repetition can match the same text
- * in two ways, or many repetitions follow each other. Such patterns come from servers, and the texts from models.
- */
+/** Whether a backtracking engine may take exponential time: two ways through a repetition, or many in a row. */
 export function judgePattern(source: string): PatternJudgement {
   const automaton = new Automaton(parsePattern(source));
   if (automaton.isTooLarge) return "not judged";

@@ -12,10 +12,7 @@ export type SchemaSource =
   | JsonSchema
   | readonly Parameter[];
 
-/**
- * TypeBox 1.x, whose types spell their JSON Schema, so they are inferred like one. Its own `Static` is not used: naming
- * it makes the compiler work through a million instantiations, with or without a TypeBox schema in sight.
- */
+/** TypeBox 1.x, inferred from its JSON Schema: naming its own `Static` costs a million instantiations. */
 interface TypeBox1 {
   readonly "~kind": string;
 }

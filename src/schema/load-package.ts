@@ -1,7 +1,4 @@
-/**
- * Loads an installed package on first use. It is synchronous, because tools are described and validated synchronously.
- * `require` of an ES module needs Node 20.19 or Bun, which this package requires anyway.
- */
+/** Loads an installed package on first use; synchronously, because tools are described and validated so. */
 export function loadPackage<T>(name: string, neededFor: string): T {
   const require = requireFromHere();
   if (require === undefined) throw new Error(`${neededFor} needs Node 20.19 or newer, or Bun.`);
@@ -13,10 +10,7 @@ export function loadPackage<T>(name: string, neededFor: string): T {
   }
 }
 
-/**
- * Imports an installed package that cannot be part of a bundle, because it has native parts or may be missing. Bundlers leave it alone:
- * they do not see its name.
- */
+/** Imports a package that no bundle can hold (native, or optional): bundlers do not see its name. */
 export function importInstalled<T>(name: string): Promise<T> {
   return import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ name) as Promise<T>;
 }

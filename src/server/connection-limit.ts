@@ -12,10 +12,7 @@ const MAX_EXTRA = 8192;
 /** Node raises the limit of its process to what the system allows, which is usually far more than this. */
 const DEFAULT_FREE = 10_000;
 
-/**
- * Connections over the limit get an answer, 503, to their first request. Only those over the second limit are closed without
- * one: each needs a descriptor until it is answered.
- */
+/** Connections over the limit get 503 for their first request; those over the second limit are closed. */
 export class ConnectionLimit {
   readonly #server: Server;
   readonly #configured: number | undefined;

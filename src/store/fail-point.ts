@@ -1,9 +1,6 @@
 import process from "node:process";
 
-/**
- * Where a test kills the process: `HAFT_FAIL_AT=name`, or `name:3` for the third time. Read once, so a tool that changes the
- * environment has no effect here.
- */
+/** Where a test kills the process: `HAFT_FAIL_AT=name`, or `name:3` for the third time. Read once. */
 const [wanted, ordinal = "1"] = (process.env["HAFT_FAIL_AT"] ?? "").split(":");
 let left = Number(ordinal);
 

@@ -78,10 +78,7 @@ interface Lane {
   readonly runs: Set<Promise<void>>;
 }
 
-/**
- * The writer of a process: what arrives in one turn of the event loop is committed in one transaction, calls, jobs and audit
- * entries alike. A commit costs as much for a hundred of them as for one.
- */
+/** The writer of a process: what arrives in one turn of the event loop is one commit. */
 export class GroupWriter {
   readonly #database: SqlDatabase;
   readonly #owner: string;

@@ -41,10 +41,7 @@ export interface OpenStateFolderOptions extends StateFolderOptions {
 /** A large store may take minutes to copy from one disk to another. */
 const MIGRATION_WAIT_MS = 10 * 60_000;
 
-/**
- * Creates the state folder of a workspace at the first use and returns its path. If an earlier version left its state in
- * `<workspace>/.haft`, it is copied first, once, and the old folder is renamed.
- */
+/** Creates the state folder of a workspace. State of an earlier version in `.haft` is copied first, once. */
 export async function openStateFolder(workspace: string, options: OpenStateFolderOptions = {}): Promise<string> {
   const { now = Date.now, onWarning = () => undefined, signal } = options;
   const real = realpathSync.native(workspace);

@@ -11,10 +11,7 @@ interface StoredRule {
   list: RuleList;
 }
 
-/**
- * Rules that people saved, for all processes of a store on a database server. A store in a file has none: its rules are in
- * `config.yml` of the state folder, which people may edit.
- */
+/** Rules that people saved, in a store on a server; otherwise they are in `config.yml` of the state folder. */
 export interface StoredRules {
   /** In the order in which they were saved. `folder`: the workspace of this process. */
   source(folder: string): Promise<RuleSource>;

@@ -10,10 +10,7 @@ const maxLength = 24;
 const maxCompletionLength = 8;
 const maxAnswers = 3;
 
-/**
- * A vocabulary that finds its words for a mistyped or shortened one. Words are indexed by first letter and length, so a lookup compares only a small part of the vocabulary. The price:
- * a word with a wrong first letter is not found.
- */
+/** Finds words for a mistyped or shortened one, by first letter and length: a wrong first letter finds none. */
 export function createNearWords() {
   /** Each word with the set of its letters as bits, which excludes most candidates. */
   const buckets = new Map<string, Map<string, number>>();

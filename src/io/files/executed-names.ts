@@ -3,10 +3,7 @@ export interface ExecutedName {
   /** Without a slash: a name at any depth, and everything below it. With one: a path at any depth, without wildcards. */
   glob: string;
   why: string;
-  /**
-   * Whether the file tools refuse to write it. The others are ordinary files of a project: they may be edited, but
-   * `acceptEdits` asks first.
-   */
+  /** Whether the file tools refuse to write it. If not, it may be edited, but `acceptEdits` asks first. */
   isRefused: boolean;
 }
 

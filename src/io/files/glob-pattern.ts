@@ -116,10 +116,7 @@ interface SegmentOptions {
 /** The part between two stars: literal text, or a regular expression for `?` and sets. */
 type Piece = string | { source: string; ignoreCase: boolean };
 
-/**
- * Between two stars the leftmost match is always sufficient, so nothing is tried twice: a name of n characters costs at
- * most n times the length of the pattern. One regular expression for the whole pattern could backtrack for minutes.
- */
+/** Between two stars the leftmost match suffices: n characters cost at most n times the length of the pattern. */
 function compileSegment(segment: string, options: SegmentOptions): NameMatcher {
   const pieces = parsePieces(segment, options.ignoreCase);
   const fold = options.ignoreCase ? (name: string) => name.toLowerCase() : (name: string) => name;

@@ -104,10 +104,7 @@ export function removeTemporaryFiles(
   return isLeft;
 }
 
-/**
- * A writer that was killed between creating the hard link and removing the temporary name leaves a second name, and
- * the file would look shared forever. Returns whether such a name was removed.
- */
+/** Removes the second name of a file whose writer was killed after linking: it would look shared forever. */
 export function removeTwin(directory: Anchor, base: string): boolean {
   const stat = lstatIfExists(directory.at(base));
   if (stat === null) return false;

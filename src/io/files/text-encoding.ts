@@ -294,10 +294,7 @@ const REFUSED_ENCODINGS =
 /** Labels that servers send by default. */
 const DEFAULT_LABELS = /^(?:us-ascii|ascii|iso-?8859-?1|latin-?1|windows-1252)$/;
 
-/**
- * Decodes text with a declared encoding. A byte order mark overrides it. Valid UTF-8 that is declared as Latin-1 and
- * invalid UTF-8 are recognised. Without a usable declaration the bytes decide.
- */
+/** Decodes text with a declared encoding, unless a byte order mark or the bytes prove it wrong. */
 export function decodeDeclared(bytes: Buffer, declared?: string): { text: string; encoding: TextEncoding } {
   const label =
     declared

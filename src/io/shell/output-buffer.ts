@@ -205,10 +205,7 @@ function readSince(bytes: HeadTailBytes, cursor: number): OutputSince {
   return { text: `${before}\n[… ${missedBytes} bytes omitted …]\n${after}`, cursor: total, missedBytes };
 }
 
-/**
- * The first and last bytes of a stream of any length, within a fixed budget. Bytes are copied, so a million one-byte
- * chunks cost as much as one large chunk. Both halves grow only as needed.
- */
+/** The first and last bytes of a stream, within a fixed budget. Both halves grow only as needed. */
 export interface HeadTailBytes {
   push(chunk: Uint8Array): void;
   /** Bytes that follow here and are not kept. */

@@ -304,10 +304,7 @@ const COUNT_MS = 20;
 /** A machine with less free memory than this share is short of it. */
 const SCARCE_SHARE = 0.25;
 
-/**
- * Watches a tree until the returned function is called, and reports once if it exceeds a limit. The kernel limits
- * single processes at once; sums it limits only by means that need rights which few processes have. Linux only.
- */
+/** Watches a tree until stopped, and reports a sum beyond its limits once: the kernel has no such limit. Linux only. */
 export function watchTree(root: TreeRoot, limits: TreeLimits, onExceeded: (what: string) => void): () => void {
   if (process.platform !== "linux") return () => undefined;
   const freeAtStart = machineMemory()?.free;

@@ -58,10 +58,7 @@ export function digestOf(params: unknown): string {
   return createHash("sha256").update(canonicalJson(params)).digest("hex");
 }
 
-/**
- * The id of a task contains its job and a signature for one identity, so no other identity can use it. Tasks need no
- * storage: with a persistent key, ids are valid after a restart and in every process that shares the jobs.
- */
+/** The id of a task is its job, signed for one identity: it needs no storage and survives a restart. */
 export function createTaskIds(key: Uint8Array) {
   return {
     seal: (jobId: string, owner: string): string => `${jobId}.${sign(jobId, owner).toString("base64url")}`,

@@ -520,10 +520,7 @@ function looksUnique(id: string, name: string): boolean {
   return /^[\w-]{8,}$/.test(random) && !/^\d{1,9}$/.test(random) && (name === "" || !id.includes(name));
 }
 
-/**
- * Makes a conversation that every provider accepts: a message with calls is followed by one result per call, in order. A
- * call that a crash or a stop left open gets an error result. Results without a call are removed.
- */
+/** A conversation that every provider accepts: one result per call, in order; open calls get an error result. */
 function closeOpenCalls(
   messages: readonly Message[],
   { context, now }: { context?: ToolCallContext | undefined; now: number },

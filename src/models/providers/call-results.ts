@@ -16,10 +16,7 @@ interface CallResult {
 export const NO_RESULT =
   "This call has no result: it was stopped or never answered. Its effect is unknown. Check before you repeat it.";
 
-/**
- * Matches results to calls. A call without a result gets an error result, because providers reject a conversation with an
- * unanswered call. A result without a call and a second result are errors of the program.
- */
+/** Matches results to calls. A call without one gets an error result; a result without a call is refused. */
 export function matchResults(calls: readonly ModelCall[], results: readonly ToolResult[]): CallResult[] {
   const ids = new Set(calls.map(({ id }) => id));
   if (ids.size < calls.length) {

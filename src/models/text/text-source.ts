@@ -345,10 +345,7 @@ export function* lookPastSpace(source: Source, offset: number): Reading<number> 
   }
 }
 
-/**
- * Thrown by readers if a call cannot be understood; it becomes the failure of that call. It is not an Error because every
- * bracket may start a call, and capturing stacks would cost more than all the reading.
- */
+/** Thrown by readers for a call that cannot be understood. Not an Error: capturing stacks would cost the most. */
 export class Malformed {
   constructor(
     readonly reason: string,

@@ -14,10 +14,7 @@ export function isPlainText(types: ReadonlySet<JsonType> | undefined, untyped: U
   return types.has("string") && types.size === 1;
 }
 
-/**
- * Converts text to the type of the schema. Text that does not fit stays text, and the gate reports the problem. Of a text
- * and another type it is the other one if nothing is lost: `42`, but not `042`.
- */
+/** Text as the type of the schema, if nothing is lost: `42`, but not `042`. Otherwise it stays text. */
 export function typeValue(
   text: string,
   types: ReadonlySet<JsonType> | undefined,

@@ -88,10 +88,7 @@ export function* readDurations(text: string): Generator<[bucket: number, count: 
   }
 }
 
-/**
- * Counters and words of the log. They are kept behind the log, never in the transaction of a call: in slices, when the
- * process is idle and before a query that needs them. Several processes may do it: each slice is claimed.
- */
+/** Counters and words of the log, updated behind it in slices that processes claim: when idle, and for queries. */
 export class AuditIndex {
   readonly words: AuditWords;
   readonly #database: SqlDatabase;

@@ -370,10 +370,7 @@ export class SqliteDatabase implements SqlDatabase {
     }
   }
 
-  /**
-   * Everything that is committed is in the WAL, or was synced with the file when it was moved there. The thread pool waits
-   * for the disk, so the event loop does not.
-   */
+  /** All that is committed is in the WAL or synced with the file. The thread pool waits, not the event loop. */
   async #sync(): Promise<void> {
     const end = this.#end?.written;
     try {
