@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
-import { isStepCount, pipeUIMessageStreamToResponse, streamText, toUIMessageStream } from "ai";
+import { stepCountIs, streamText } from "ai";
 import { createHaft } from "haft";
 import { resolveAISDKApprovals, toAISDKTools } from "haft/formats";
 import { createModel } from "./model.mjs";
@@ -29,10 +29,11 @@ async function answerChat({ chat, text, approvalId, approved }, response) {
     model: createModel(),
     tools,
     messages: await resolveAISDKApprovals(tools, messages),
-    stopWhen: isStepCount(10),
+    stopWhen: stepCountIs(10),
   });
-  await pipeUIMessageStreamToResponse({ response, stream: toUIMessageStream({ stream: result.stream, tools }) });
-  chats.set(chat, [...messages, ...(await result.responseMessages)]);
+  await result.pipeUIMessageStreamToResponse(response);
+  const said = (await result.responseMessages) ?? (await result.response).messages; // AI SDK 7, 6
+  chats.set(chat, [...messages, ...said]);
 }
 
 async function respond(request, response) {

@@ -9,7 +9,7 @@ const messages = [{ role: "user", content: "Pay the bill." }];
 
 const first = await generateText({ model, tools, messages });
 console.log(first.content.map(({ type }) => type).join(", ")); //> tool-call, tool-approval-request
-messages.push(...first.responseMessages);
+messages.push(...(first.responseMessages ?? first.response.messages)); // AI SDK 7, 6
 
 const [question] = await haft.approvals.list("pending");
 await haft.approvals.approve(question.id, "ada"); //> paid 50
