@@ -225,15 +225,4 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "verdict.mayBeProtected": "它可能更改受保护的路径，运行时才能确定。请写出完整路径。",
 };
 
-/** Values of server texts that are words themselves. */
-export const VALUES_ZH: Readonly<Record<string, string>> = {
-  "it needs the network": "它需要网络",
-  "it is dangerous": "它有危险",
-  "it is interactive": "它需要交互",
-  "it runs outside the sandbox": "它在沙箱之外运行",
-  "it continues in the background": "它会在后台继续运行",
-  "it waits or runs for long": "它会等待或长时间运行",
-  "its text cannot be understood": "无法理解其文本",
-  "it writes a very large file": "它会写入非常大的文件",
-  "this machine has no overlays": "本机不支持覆盖文件系统",
-};
+export { translateSentence } from "./sentences.zh.ts";

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "react";
 import { defineWords, useWords } from "./language.tsx";
 import { Button } from "./parts/button.tsx";
+import { Sentence } from "./parts/localized.tsx";
 import { useSettled } from "./parts/use-settled.ts";
 import { VisibleText } from "./parts/visible-text.tsx";
 import { type Question, setQuestion } from "./undo.ts";
@@ -47,7 +48,7 @@ export default function UndoDialog({ conflicts, decide }: Question) {
         {conflicts.map(({ path, why, diff, now, restored }) => (
           <section key={path} className="stack" aria-label={path}>
             <p>
-              <VisibleText as="strong" className="mono" text={path} /> <VisibleText lang="en" text={why} />
+              <VisibleText as="strong" className="mono" text={path} /> <Sentence text={why} />
             </p>
             {now === undefined && restored === undefined ? (
               <Text title={w.later} text={diff === "" ? undefined : diff} />

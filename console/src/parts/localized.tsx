@@ -1,18 +1,18 @@
-import { use, useCallback } from "react";
+import { type ComponentProps, use, useCallback } from "react";
 import type { LocalizedText, Verdict } from "../../../src/contracts/basics.ts";
 import { loadWithRetry } from "../lazy-page.tsx";
 import { useLanguage } from "../language.tsx";
 import { VisibleText } from "./visible-text.tsx";
 
 let chinese: ReadonlyMap<string, string> | undefined;
-let chineseValues: ReadonlyMap<string, string> | undefined;
+let translateSentence: (english: string) => string | undefined = () => undefined;
 let loading: Promise<void> | undefined;
 
 /** Loaded when the language is chosen. What is there already is not waited for. */
 function loadChinese(): Promise<void> {
-  loading ??= loadWithRetry(() => import("../localized-texts.zh.ts")).then(({ TEXTS_ZH, VALUES_ZH }) => {
-    chineseValues = new Map(Object.entries(VALUES_ZH));
-    chinese = new Map(Object.entries(TEXTS_ZH));
+  loading ??= loadWithRetry(() => import("../localized-texts.zh.ts")).then((texts) => {
+    ({ translateSentence } = texts);
+    chinese = new Map(Object.entries(texts.TEXTS_ZH));
   });
   return loading;
 }
@@ -27,7 +27,7 @@ export function useLocalized(): (text: LocalizedText) => string {
       const known = new Map(Object.entries(values ?? {}));
       return template.replace(/\{(\w+)\}/g, (whole, name: string) => {
         const value = String(known.get(name) ?? whole);
-        return chineseValues?.get(value) ?? value;
+        return translateSentence(value) ?? value;
       });
     },
     [language],
@@ -47,4 +47,12 @@ export function VerdictText({ verdict }: { verdict: Pick<Verdict, "reason" | "ke
   const { reason, key = "", values } = verdict;
   const text = useLocalized()({ key, values, text: reason });
   return <VisibleText lang={text === reason ? "en" : undefined} text={text} />;
+}
+
+/** An English sentence of the server without a key: translated if it is known, else marked as English. */
+export function Sentence({ text, ...props }: Omit<ComponentProps<typeof VisibleText>, "lang">) {
+  const { language } = useLanguage();
+  if (language === "zh" && !chinese) use(loadChinese());
+  const known = language === "zh" ? translateSentence(text) : undefined;
+  return <VisibleText {...props} lang={known === undefined ? "en" : undefined} text={known ?? text} />;
 }

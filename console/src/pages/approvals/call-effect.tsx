@@ -1,5 +1,5 @@
 import { Download, EyeOff } from "lucide-react";
-import { useEffect, useState } from "react";
+import { Fragment, useEffect, useState } from "react";
 import type { ApprovalInfo, PreviewPart } from "../../../../src/contracts/approvals.ts";
 import { contracts } from "../../../../src/contracts/index.ts";
 import { api, endpointUrl } from "../../api.ts";
@@ -9,6 +9,7 @@ import { ContentView } from "../../parts/content-view.tsx";
 import { Counts, DiffView } from "../../parts/diff-view.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { countOf, formatNumber } from "../../parts/format.ts";
+import { Sentence } from "../../parts/localized.tsx";
 import { PreviewFacts } from "../../parts/preview-facts.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
 import { TerminalText } from "../../parts/terminal-text.tsx";
@@ -19,10 +20,11 @@ import { UnvouchedValues } from "./unvouched-values.tsx";
 const words = defineWords({
   unseen: ["Not everything is shown here.", "这里没有显示全部内容。"],
   unseenParts: {
-    preview: ["", "预览只显示了一部分。"],
-    effects: ["", "有些内容无法预览。"],
-    input: ["", "参数只显示了一部分。"],
+    preview: ["", "预览只显示了一部分："],
+    effects: ["", "有些内容无法预览："],
+    input: ["", "参数只显示了一部分："],
   },
+
   showAll: ["Show all of it", "显示全部"],
   more: (shown: string, total: string) => [
     `Show more: ${shown} of ${total} characters are shown`,
@@ -37,16 +39,24 @@ const words = defineWords({
   printed: ["What the command printed in the preview", "预览时命令的输出"],
 });
 
-/** What of a call is not shown. The details are an English sentence of the server; other languages say first what kind it is. */
+/** What of a call is not shown. The details are an English sentence of the server: in Chinese, what kind it is comes first. */
 export function Unseen({ approval: { unseen = "", preview } }: { approval: ApprovalInfo }) {
   const { unseenParts } = useWords(words);
+  if (useLanguage().language === "en") return <VisibleText text={unseen} />;
   const { omitted, unshown } = preview ?? {};
   return (
     <>
       {omitted === undefined ? null : unseenParts.preview}
       {unshown === undefined ? null : unseenParts.effects}
       {omitted === undefined && unshown === undefined ? unseenParts.input : null}
-      <VisibleText lang="en" text={unseen} />
+      {unseen
+        .replaceAll(/^Not shown: |\.$/g, "")
+        .split("; ")
+        .map((part) => (
+          <Fragment key={part}>
+            <Sentence text={part} />。
+          </Fragment>
+        ))}
     </>
   );
 }

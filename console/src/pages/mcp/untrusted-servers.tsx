@@ -4,6 +4,7 @@ import { api } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Facts } from "../../parts/facts.tsx";
+import { Sentence } from "../../parts/localized.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -85,7 +86,7 @@ function ServerStart({ name, what }: { name: string; what: string }) {
           [w.address, url !== undefined && <VisibleText text={textOf(url)} />, "mono words"],
           [w.env, env !== undefined && <VisibleText text={variablesOf(env)} />, "mono words"],
           ...others,
-          [w.limits, read.limits !== "" && <VisibleText lang="en" text={read.limits} />],
+          [w.limits, read.limits !== "" && <Sentence text={read.limits} />],
         ]}
       />
       <details>

@@ -3,9 +3,10 @@ import { useState } from "react";
 import { useSearchParams } from "wouter";
 import type { HookProof, InstalledHook } from "../../../../src/contracts/server.ts";
 import { api, useApi, useScope } from "../../api.ts";
-import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Facts } from "../../parts/facts.tsx";
+import { Sentence } from "../../parts/localized.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useAction } from "../../parts/use-action.tsx";
@@ -40,15 +41,6 @@ const words = defineWords({
   denies: ["It was called, and denied.", "它被调用，并且拒绝了。"],
 });
 
-/** What the server says about each agent in English. */
-const GAPS_ZH: ReadonlyMap<string, string> = new Map([
-  ["codex", "钩子超过时限时 Codex 会运行该调用；它只运行你在 Codex 中信任的钩子。"],
-  ["gemini", "钩子超过时限时 Gemini CLI 会运行该调用。"],
-  ["copilot", "Copilot 没有表示拒绝的退出码：在时限处被它停止的钩子可能放行该调用。"],
-  ["opencode", "opencode 在启动时加载插件：现在打开的会话没有钩子。"],
-  ["pi", "pi 在你信任项目之后才加载其扩展。"],
-]);
-
 /** What stands between other agents and their tools. `?hook=claude` in the address names the agent of a waiting card. */
 export function Hooks() {
   const w = useWords(words);
@@ -76,7 +68,6 @@ export function Hooks() {
 function Hook({ hook }: { hook: InstalledHook }) {
   const w = useWords(words);
   const { agent, scope, file, folder, hash, at, state, gap } = hook;
-  const { language } = useLanguage();
   const mayTry = useScope("admin");
   const [failure, act] = useAction();
   const [proof, setProof] = useState<HookProof>();
@@ -99,7 +90,7 @@ function Hook({ hook }: { hook: InstalledHook }) {
       {failure}
       {proof ? (
         <p className={proof.denies ? "notice ok" : "notice bad"} role="status">
-          {proof.denies ? w.denies : <VisibleText lang="en" text={proof.problem ?? ""} />}
+          {proof.denies ? w.denies : <Sentence text={proof.problem ?? ""} />}
         </p>
       ) : null}
       {state === "installed" ? null : <p className="notice warn">{w.again(agent)}</p>}
@@ -110,7 +101,7 @@ function Hook({ hook }: { hook: InstalledHook }) {
           [w.folder, scope === "project" && <VisibleText text={folder} />, "mono words"],
           [w.hash, <span title={hash}>{hash.slice(0, 16)}…</span>, "mono"],
           [w.written, <TimeAgo at={Date.parse(at)} />],
-          [w.gap, gap !== undefined && ((language === "zh" && GAPS_ZH.get(agent)) || gap)],
+          [w.gap, gap !== undefined && <Sentence text={gap} />],
         ]}
       />
     </section>
