@@ -5,6 +5,7 @@ import { capabilityHandlers, type HaftHost } from "../capabilities/open-host.ts"
 import { keeperOf } from "../capabilities/policy-keeper.ts";
 import { recentProblems } from "../capabilities/process-guard.ts";
 import type { Handlers } from "../contracts/contract.ts";
+import type { Identity } from "../contracts/identity.ts";
 import type { Contracts } from "../contracts/index.ts";
 import type { Clock } from "../core/clock.ts";
 import type { MaybePromise } from "../core/stage.ts";
@@ -198,9 +199,9 @@ export class HostApi {
       },
       calls: async () => {
         const { createCallsApi } = await import("./handlers/calls.ts");
-        if (!undo) return createCallsApi({ haft, runner, history });
-        const { undoableCalls } = await import("./handlers/undo.ts");
-        return createCallsApi({ haft, runner, history, undoable: undoableCalls(undo) });
+        const undoable = undo && (await import("./handlers/undo.ts")).undoableCalls(undo);
+        const openQuestions = (identity: Identity) => this.#openQuestions(identity);
+        return createCallsApi({ haft, runner, history, undoable, openQuestions });
       },
       approvals: async () => (await import("./handlers/approvals.ts")).createApprovalsApi(haft),
       grants: async () => (await import("./handlers/policy.ts")).createGrantsApi(haft),
@@ -245,7 +246,7 @@ export class HostApi {
         const rules = createPolicyApi(haft, {
           record: this.record,
           pastCalls,
-          ruleHits: ruleHitsOf(audit),
+          ruleHits: ruleHitsOf(audit, () => haft.approvals.list("pending")),
           answeredCalls: answeredCallsOf(audit),
           mapCall:
             workspace &&
@@ -312,6 +313,15 @@ export class HostApi {
     const items = proposed?.items ?? [];
     const saved = items.reduce((sum, each) => sum + each.saved, 0);
     return { ...found, proposals: { count: items.length, saved } };
+  }
+
+  /** Of MCP servers: by the ids of the calls that wait for their answers. */
+  async #openQuestions(identity: Identity): Promise<ReadonlyMap<string, string>> {
+    const { signal } = new AbortController();
+    const questions = await this.handlersOf("questions");
+    const request = { params: {}, query: { state: "open" as const }, body: undefined, identity, signal };
+    const open = await questions?.list({ ...request, setHeader: () => undefined });
+    return new Map(open?.items.flatMap(({ id, callIds = [] }) => callIds.map((callId) => [callId, id] as const)));
   }
 
   #parts(): string[] {

@@ -634,6 +634,7 @@ export class Calls {
       questions,
       binding,
       hash: hashOf(binding),
+      parentId: call.parent?.id,
       made: {
         ...toCallData(call),
         // The question itself has the verdict, and the input if it was not changed.

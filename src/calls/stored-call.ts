@@ -93,6 +93,8 @@ export interface Question {
   binding: ApprovalBinding;
   /** Hash of the binding. */
   hash: string;
+  /** The call that made this one. */
+  parentId?: string;
   /** How the call was made, to run it after the answer. */
   made: CallData;
   /** The question that this one replaces, and what changed since. */

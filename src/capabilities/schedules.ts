@@ -127,8 +127,19 @@ export function createSchedulesApi({
     return schedule;
   };
 
+  /** The call of a run that is stored as running may wait for a person. */
+  const withWaiting = async (read: Promise<ScheduleRun[]>): Promise<ScheduleRun[]> => {
+    const runs = await read;
+    if (!runs.some(({ state }) => state === "running")) return runs;
+    const open = new Map((await haft.approvals.list("pending")).map(({ id, callId }) => [callId, id]));
+    return runs.map((run) => {
+      const id = run.state === "running" ? open.get(run.callId ?? "") : undefined;
+      return id === undefined ? run : { ...run, state: "waiting", pending: { kind: "approval", id } };
+    });
+  };
+
   const describe = async ({ revision: _revision, ...schedule }: Schedule): Promise<ScheduleInfo> => {
-    const [lastRun] = await all.runs(schedule.id, { limit: 1 }).catch(() => []);
+    const [lastRun] = await withWaiting(all.runs(schedule.id, { limit: 1 }).catch(() => []));
     const { target } = schedule;
     const call =
       target.type === "call" ? summarizeCall(haft.tools.registry.get(target.toolName), target.input) : undefined;
@@ -183,7 +194,7 @@ export function createSchedulesApi({
       return all.run(id, { by: identity.name });
     },
     async runs({ params, query: { limit = DEFAULT_LIMIT, before } }) {
-      return { items: await all.runs(params.id, { limit, before }) };
+      return { items: await withWaiting(all.runs(params.id, { limit, before })) };
     },
   };
 }

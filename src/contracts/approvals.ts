@@ -75,6 +75,8 @@ export type GrantChoice = z.infer<typeof GrantChoice>;
 export const ApprovalInfo = namedObject("ApprovalInfo", {
   id: z.string(),
   callId: z.string(),
+  /** The call that made this one: it waits too. */
+  parentId: z.string().optional(),
   toolName: z.string(),
   /** Omitted if the process that answers this request has no such tool. */
   kind: ToolKind.optional(),

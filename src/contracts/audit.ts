@@ -76,7 +76,7 @@ export type AuditCheck = z.infer<typeof AuditCheck>;
 const AuditFilter = z.strictObject({
   search: z.string().optional().describe("Words of the entry, or their beginnings"),
   tool: z.string().optional().describe("The name of a tool"),
-  status: z.enum(["completed", "failed", "pending", "unknown"]).optional().describe("The outcome"),
+  status: z.enum(["completed", "failed", "denied", "pending", "unknown"]).optional().describe("The outcome"),
   decision: Decision.optional().describe("What was decided"),
   session: z.string().optional().describe("Only of this session"),
   user: z.string().optional().describe("Only of this user"),

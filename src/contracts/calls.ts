@@ -75,7 +75,7 @@ export const CallFrame = named(
 );
 export type CallFrame = z.infer<typeof CallFrame>;
 
-/** `denied`: by policy or a person, so nothing ran. `unknown`: nobody knows whether it took effect. */
+/** `waiting`: for a person. `pending`: for a worker or its caller. `denied`: by policy or a person, so nothing ran. `unknown`: nobody knows whether it took effect. */
 export const CallStatus = z.enum(["waiting", "running", "completed", "failed", "denied", "unknown", "pending"]);
 export type CallStatus = z.infer<typeof CallStatus>;
 
@@ -113,6 +113,8 @@ export const CallInfo = namedObject("CallInfo", {
   /** One line for a person. */
   display: z.string().optional(),
   approvalId: z.string().optional(),
+  /** The question of an MCP server that a waiting call has open. */
+  questionId: z.string().optional(),
   verdict: Verdict.optional(),
   /** Whether its file changes can be undone. */
   canUndo: z.boolean().optional(),

@@ -9,6 +9,8 @@ export type QuestionState = z.infer<typeof QuestionState>;
 export const QuestionInfo = namedObject("QuestionInfo", {
   id: z.string(),
   server: z.string(),
+  /** The calls that wait for the answer: the server does not tell which of its running calls asks. */
+  callIds: z.array(z.string()).readonly().optional(),
   /** `form`: fields to fill in. `url`: a page to visit. */
   mode: z.enum(["form", "url"]),
   message: z.string(),

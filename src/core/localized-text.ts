@@ -126,6 +126,8 @@ const OWN_TEXTS = {
   "preview.noOutput": "It printed nothing.",
   "preview.effectsHash": "Effects: sha256:{hash}",
   "preview.unknownEffects": "Its effects are not known before it runs: {why}.",
+  "preview.needsNetwork":
+    "It needs the network, which it will not have: expect it to fail. Its effects are not known before it runs.",
   "preview.stillRan":
     "It still ran and was ended. Until then it changed nothing, and its output is below. A yes starts it again.",
   "preview.changedSoFar":

@@ -94,7 +94,8 @@ export interface AuditQuery {
   agent?: string;
   user?: string;
   verdict?: Verdict["decision"];
-  status?: AuditStatus;
+  /** What was denied, or whose outcome is unknown, has not `failed`. */
+  status?: AuditStatus | "denied";
   errorCode?: ErrorCode;
   callId?: string;
   parentId?: string;
@@ -127,6 +128,8 @@ export interface CallFilter extends Pick<
   /** Only with one of these. */
   kind?: readonly ("readonly" | "write" | "execute")[];
   risk?: readonly RiskLevel[];
+  /** Ids of running calls that wait for a person's answer to their tool: they are `waiting`. */
+  asking?: readonly string[];
 }
 
 /** Counts of calls by what they are filtered by, highest first. */

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { Call } from "../core/call.ts";
+import { failedState } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import { BUCKETS, bucketOf, middleOf } from "../core/clock.ts";
 import type { CallStatistics, ToolStatistics } from "../core/registry.ts";
@@ -24,7 +25,7 @@ export class Statistics implements CallStatistics {
     const tally = this.#tallyOf(call);
     tally.count++;
     tally.total += durationMs;
-    const isFailure = result.status === "failed";
+    const isFailure = result.status === "failed" && failedState(result.error.code) === "failed";
     if (isFailure) tally.failures++;
     tally.durations[bucketOf(durationMs)]!++;
     for (const block of result.content) if (block.type === "text") tally.bytes += Buffer.byteLength(block.text);

@@ -750,6 +750,7 @@ function factsOf(row: StoredCall): Omit<AuditFact, "kind"> {
   const asked = question?.questions;
   return {
     callId,
+    parentId: question?.parentId,
     toolName,
     caller,
     verdict,

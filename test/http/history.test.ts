@@ -35,6 +35,12 @@ test("calls of another server are listed, filtered and shown, also after its end
     (await two.client.calls.list(query)).items.map(({ callId }) => callId);
   expect(await listed({})).toEqual(["running", "c", "b", "a"]);
   expect(await listed({ status: ["running"] })).toEqual(["running"]);
+  // One whose tool asks a person waits for them, in lists and counts.
+  const asking = ["running"];
+  const { audit } = one.store;
+  expect((await audit.calls({ status: ["waiting"], asking })).entries).toMatchObject([{ callId: "running" }]);
+  expect((await audit.calls({ status: ["running"], asking })).entries).toEqual([]);
+  expect((await audit.callFacets({ asking })).status).toContainEqual({ value: "waiting", count: 1 });
   expect(await listed({ status: ["failed"] })).toEqual(["c"]);
   expect(await listed({ status: ["completed"], tool: "put" })).toEqual(["b"]);
   expect(await listed({ session: "s" })).toEqual(["a"]);
@@ -72,7 +78,7 @@ test("a call that waits for a person, and then runs, is one call", async () => {
   const asked = await client.calls.execute({ tool: "keep", input: { text: "x" }, id: "q" });
   const [waiting] = (await client.calls.list()).items;
   const approvalId = asked.status === "pending" ? asked.pending.id : "";
-  expect(waiting).toMatchObject({ callId: "q", status: "pending", approvalId });
+  expect(waiting).toMatchObject({ callId: "q", status: "waiting", approvalId });
   await client.approvals.answer(approvalId, { decision: "once" });
   await client.calls.execute({ tool: "keep", input: { text: "x" }, id: "q" });
   const { items } = await client.calls.list();
@@ -81,6 +87,57 @@ test("a call that waits for a person, and then runs, is one call", async () => {
     ...{ askedAt: expect.any(Number), answeredAt: expect.any(Number), startedAt: expect.any(Number) },
     input: { text: "x" },
   });
+});
+
+test("lists, counts, statistics and the log agree on how each call stands", async () => {
+  const { client, store } = await openShared(temporaryFolder("haft-history-"));
+  const ask = async (id: string): Promise<string> => {
+    const asked = await client.calls.execute({ tool: "keep", input: { text: id }, id });
+    return asked.status === "pending" ? asked.pending.id : "";
+  };
+  await ask("open");
+  await client.approvals.answer(await ask("denied"), { decision: "deny" });
+  const approved = await ask("approved");
+  await store.calls.change(approved, () => ({ state: "approved", answer: { approved: true }, answeredAt: Date.now() }));
+  await client.calls.execute({ tool: "put", input: { text: "x" }, id: "done" });
+  await client.calls.execute({ tool: "echo", id: "failed" });
+  await store.audit.append({
+    kind: "call_lost",
+    status: "unknown",
+    callId: "lost",
+    toolName: "put",
+    caller: { user: "x", depth: 0 },
+  });
+  const of = {
+    waiting: "open",
+    pending: "approved",
+    denied: "denied",
+    completed: "done",
+    failed: "failed",
+    unknown: "lost",
+  };
+  const { items } = await client.calls.list();
+  expect(Object.fromEntries(items.map(({ status, callId }) => [status, callId]))).toEqual(of);
+  for (const [status, callId] of Object.entries(of)) {
+    const found = await client.calls.list({ status: [status as "waiting"] });
+    expect(found.items).toMatchObject([{ status, callId }]);
+  }
+  const { facets } = await client.calls.facets();
+  const counts = facets.find(({ name }) => name === "status")?.values.map(({ value, count }) => [value, count]);
+  expect(Object.fromEntries(counts!)).toEqual(Object.fromEntries(Object.keys(of).map((status) => [status, 1])));
+  const to = Date.now() + 60_000;
+  const { tools } = await client.statistics.show({ from: to - 3_600_000, to, buckets: 10 });
+  const sum = (name: "count" | "failures" | "denials") => tools.reduce((total, each) => total + each[name], 0);
+  expect([sum("count"), sum("failures"), sum("denials")]).toEqual([4, 1, 1]);
+  const log = await client.audit.search();
+  const ends = log.facets.find(({ name }) => name === "status")?.values ?? [];
+  expect(ends.filter(({ value }) => value !== "pending" && value !== "completed")).toEqual([
+    { value: "denied", count: 1 },
+    { value: "failed", count: 1 },
+    { value: "unknown", count: 1 },
+  ]);
+  for (const status of ["denied", "failed", "unknown"] as const)
+    expect((await client.audit.search({ status })).items).toMatchObject([{ callId: of[status] }]);
 });
 
 test("events of another server arrive, in its order, and statistics count its calls", async () => {

@@ -206,6 +206,7 @@ function describeBriefly(approval: Approval, haft: Haft, identity: Identity): Ap
   return {
     id,
     callId,
+    parentId: approval.parentId,
     toolName,
     kind: tool?.kind,
     title: tool?.title,

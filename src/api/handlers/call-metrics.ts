@@ -1,4 +1,4 @@
-import { ERROR_CODES } from "../../core/error.ts";
+import { failedState } from "../../core/error.ts";
 import type { ToolEvent } from "../../core/events.ts";
 import type { ToolStatistics } from "../../core/registry.ts";
 
@@ -38,8 +38,9 @@ export class CallMetrics {
       minute.samples[Math.floor(Math.random() * MAX_SAMPLES)] = event.durationMs;
     }
     if (event.type === "tool_call_completed") return;
-    minute.failures++;
-    if (ERROR_CODES[event.error.code].actor !== "policy") return;
+    const state = failedState(event.error.code);
+    if (state === "failed") minute.failures++;
+    if (state !== "denied") return;
     minute.denials++;
     this.#denials.set(event.toolName, (this.#denials.get(event.toolName) ?? 0) + 1);
   }

@@ -28,9 +28,19 @@ export interface CallsApiOptions {
   history: CallSource;
   /** Those of the calls whose file changes can be undone. Omitted: none can. */
   undoable?(callIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** The open questions of running calls, by the ids of the calls: these wait for a person. Omitted: none. */
+  openQuestions?(identity: Identity): Promise<ReadonlyMap<string, string>>;
 }
 
-export function createCallsApi({ haft, runner, history, undoable }: CallsApiOptions): Handlers<typeof calls> {
+const NONE: ReadonlyMap<string, string> = new Map();
+
+export function createCallsApi({
+  haft,
+  runner,
+  history,
+  undoable,
+  openQuestions,
+}: CallsApiOptions): Handlers<typeof calls> {
   /** A user finds their own call, even if others used the same id. */
   const find = async (callId: string, identity: Identity): Promise<RecentCall> => {
     const call = await history.find(callId, identity.name);
@@ -40,12 +50,26 @@ export function createCallsApi({ haft, runner, history, undoable }: CallsApiOpti
 
   const describe = async (found: readonly RecentCall[], identity: Identity): Promise<CallInfo[]> => {
     const canUndo = await undoable?.(found.map(({ callId }) => callId));
+    const isRunning = found.some(({ status }) => status === "running");
+    const asking = (isRunning && (await openQuestions?.(identity))) || NONE;
+    // The entry that asks is the last one until the call runs or ends: its question may be answered.
+    const asked = found.filter(({ status }) => status === "waiting" || status === "pending");
+    const answers = await Promise.all(asked.map(({ approvalId = "" }) => approvalId && haft.approvals.get(approvalId)));
+    const open = new Set(answers.flatMap((each) => (each && each.state === "pending" ? each.id : [])));
+    const stateOf = ({ status, approvalId, callId }: RecentCall): CallInfo["status"] => {
+      if (status === "running") return asking.has(callId) ? "waiting" : status;
+      if (approvalId === undefined || (status !== "waiting" && status !== "pending")) return status;
+      return open.has(approvalId) ? "waiting" : "pending";
+    };
     return found.map((each) => {
       const call = shownTo(identity, each);
+      const questionId = call.status === "running" ? asking.get(call.callId) : undefined;
       const tool = haft.tools.registry.get(call.toolName);
       const summary = call.input === undefined ? undefined : summarizeCall(tool, call.input);
       return {
         ...rowOf(call),
+        status: stateOf(call),
+        questionId,
         kind: call.kind ?? tool?.kind,
         subject: call.subject ?? summary?.subject,
         risk: call.risk ?? summary?.risk.level,
@@ -87,11 +111,13 @@ export function createCallsApi({ haft, runner, history, undoable }: CallsApiOpti
     stream: ({ body, identity, signal }) => runner.stream(body, identity, signal),
     start: ({ body, identity, setHeader }) => start(body, identity, setHeader),
     async list({ query: { limit = DEFAULT_LIMIT, ...query }, identity }) {
-      const { items, next, unsearched } = await history.list({ ...query, limit });
+      const asking = query.status?.length ? [...((await openQuestions?.(identity)) ?? NONE).keys()] : undefined;
+      const { items, next, unsearched } = await history.list({ ...query, limit, asking });
       return { items: await describe(items, identity), next, unsearched };
     },
-    async facets({ query }) {
-      const { counted, isPartial, isToolWhole, ...facets } = await history.facets(query);
+    async facets({ query, identity }) {
+      const asking = [...((await openQuestions?.(identity)) ?? NONE).keys()];
+      const { counted, isPartial, isToolWhole, ...facets } = await history.facets({ ...query, asking });
       const named = CallFacetName.options.map((name) => ({
         name,
         values: facets[name],

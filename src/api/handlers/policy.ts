@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { attempt } from "../../core/attempt.ts";
 import { validatedInput } from "../../core/create-tool.ts";
 import { errorMessage } from "../../core/error.ts";
-import { isOneLine } from "../../calls/approval.ts";
+import { type Approval, isOneLine } from "../../calls/approval.ts";
 import { callKey } from "../../calls/calls.ts";
 import type { Grant } from "../../calls/grants.ts";
 import { fromMicros } from "../../calls/limits.ts";
@@ -601,10 +601,21 @@ export function ruleLinesOf(config: { readonly sources: readonly Pick<ConfigSour
 }
 
 /** From the verdicts of the newest calls. A call of several entries counts once. */
-export function ruleHitsOf(log: AuditLog): RuleHits {
+export function ruleHitsOf(log: AuditLog, waiting: () => Promise<Approval[]>): RuleHits {
   return async () => {
     const hits = new Map<string, { count: number; at: number }>();
     const counted = new Set<string>();
+    const count = (rule: string, at: number): void => {
+      for (const text of new Set([rule, ...rule.split(", ")])) {
+        const known = hits.get(text);
+        hits.set(text, { count: (known?.count ?? 0) + 1, at: known?.at ?? at });
+      }
+    };
+    // A call that waits for its answer within the process is not in the log yet.
+    for (const { callId, caller, verdict, askedAt } of await waiting()) {
+      counted.add(callKey(caller, callId));
+      if (verdict.rule !== undefined) count(verdict.rule, askedAt);
+    }
     let cursor: string | undefined;
     do {
       const page = await log.query({ kind: INPUT_KINDS, limit: PAGE_SIZE, cursor });
@@ -615,11 +626,7 @@ export function ruleHitsOf(log: AuditLog): RuleHits {
         if (counted.has(call)) continue;
         counted.add(call);
         const { rule } = verdict;
-        if (typeof rule !== "string") continue;
-        for (const text of new Set([rule, ...rule.split(", ")])) {
-          const known = hits.get(text);
-          hits.set(text, { count: (known?.count ?? 0) + 1, at: known?.at ?? at });
-        }
+        if (typeof rule === "string") count(rule, at);
       }
       ({ cursor } = page);
     } while (cursor !== undefined && counted.size < HIT_CALLS);

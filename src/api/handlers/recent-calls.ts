@@ -17,7 +17,10 @@ export interface RecentCall extends CallInfo {
   characters: number;
 }
 
-export interface CallQuery extends CallFilter {
+/** `asking`: ids of running calls whose tool waits for an answer of a person. */
+type Asking = { asking?: readonly string[] };
+
+export interface CallQuery extends CallFilter, Asking {
   /** Only of this caller. */
   caller?: RecentCall["caller"];
   limit: number;
@@ -30,7 +33,7 @@ export interface CallSource {
   find(callId: string, user?: string): MaybePromise<RecentCall | undefined>;
   /** Newest first. */
   list(query: CallQuery): MaybePromise<Page<RecentCall> & Pick<CallPage, "unsearched">>;
-  facets(filter: CallFilter): MaybePromise<CallFacets>;
+  facets(filter: CallFilter & Asking): MaybePromise<CallFacets>;
   /** Those around a call, each after its parent. Undefined if there is no such call. */
   tree(callId: string, user?: string): MaybePromise<RecentTree | undefined>;
 }

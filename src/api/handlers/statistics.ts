@@ -4,7 +4,7 @@ import type { Handlers } from "../../contracts/contract.ts";
 import { ApiError } from "../../contracts/errors.ts";
 import type { QuestionStatistics, statistics, StatisticsInfo, TokenReport } from "../../contracts/statistics.ts";
 import type { Caller } from "../../core/call.ts";
-import { ERROR_CODES, isErrorCode } from "../../core/error.ts";
+import { failedState } from "../../core/error.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
@@ -121,8 +121,8 @@ interface AnsweredCalls extends Pick<AuditCounts, "at" | "count" | "durationMs" 
   tool: string;
   /** Empty if the counters do not tell it. */
   caller: string;
-  failed: boolean;
-  denied: boolean;
+  /** Of what failed. */
+  state: ReturnType<typeof failedState> | undefined;
 }
 
 /**
@@ -157,14 +157,15 @@ async function readCounts(
   ].filter((range) => range.since <= range.until);
   const counts = (await Promise.all(ranges.map((range) => log.counts(range)))).flat();
   const callers = (await Promise.all(ranges.map((range) => log.callerCounts(range)))).flat();
-  const answered = counts.filter(({ kind }) => ANSWERS.has(kind));
+  const answered = counts.filter(({ kind }) => (ANSWERS as readonly string[]).includes(kind));
   return {
     byTool: [...answered.map((each) => toAnswered(each, { tool: each.toolName, caller: "" })), ...(last ?? [])],
     byCaller: [...callers.map((each) => toAnswered(each, { tool: "", caller: each.caller })), ...(last ?? [])],
   };
 }
 
-const ANSWERS = new Set<string>(["call_ended", "call_refused"]);
+/** Each call has one of them, at its end. */
+const ANSWERS = ["call_ended", "call_refused", "call_lost"] as const;
 
 function summarise(
   answered: readonly AnsweredCalls[],
@@ -195,7 +196,7 @@ async function readAnswered(log: AuditLog, since: number, until: number): Promis
   const answered: AnsweredCalls[] = [];
   let cursor: string | undefined;
   do {
-    const page = await log.query({ kind: ["call_ended", "call_refused"], since, until, limit: PAGE, cursor });
+    const page = await log.query({ kind: ANSWERS, since, until, limit: PAGE, cursor });
     answered.push(...page.entries.map(answeredOf));
     cursor = page.cursor;
     if (answered.length > MAX_ENTRIES) return undefined;
@@ -208,17 +209,13 @@ function toAnswered(
   of: Pick<AnsweredCalls, "tool" | "caller">,
 ): AnsweredCalls {
   const { at, status, errorCode, count, durationMs, waitedMs, bytes, durations } = counts;
-  const failed = status === "failed";
-  return { ...of, at, count, durationMs, waitedMs, durations, failed, denied: isDenial(errorCode), bytes };
-}
-
-function isDenial(code: unknown): boolean {
-  return isErrorCode(code) && ERROR_CODES[code].actor === "policy";
+  const state = status === "failed" ? failedState(errorCode) : undefined;
+  return { ...of, at, count, durationMs, waitedMs, durations, state, bytes };
 }
 
 function answeredOf({ at, toolName = "", caller, status, data }: AuditEntry): AnsweredCalls {
-  const { durationMs, waitedMs, contentBytes, error } = data;
-  const ms = typeof durationMs === "number" ? durationMs : 0;
+  const { durationMs, queuedMs, waitedMs, contentBytes, error } = data;
+  const ms = Math.max(0, (Number(durationMs) || 0) - (Number(queuedMs) || 0));
   return {
     at,
     tool: toolName,
@@ -227,8 +224,7 @@ function answeredOf({ at, toolName = "", caller, status, data }: AuditEntry): An
     durationMs: ms,
     waitedMs: typeof waitedMs === "number" ? waitedMs : 0,
     durations: [[ms, 1]],
-    failed: status === "failed",
-    denied: isDenial(isObject(error) ? error["code"] : undefined),
+    state: status === "failed" ? failedState(isObject(error) ? error["code"] : undefined) : undefined,
     bytes: typeof contentBytes === "number" ? contentBytes : 0,
   };
 }
@@ -243,8 +239,8 @@ function numbersOf(calls: readonly AnsweredCalls[]): ToolNumbers & { waitedMs: n
   };
   return {
     count,
-    failures: sum((call) => (call.failed ? call.count : 0)),
-    denials: sum((call) => (call.denied ? call.count : 0)),
+    failures: sum(({ state, count: each }) => (state === "failed" ? each : 0)),
+    denials: sum(({ state, count: each }) => (state === "denied" ? each : 0)),
     avgMs: count === 0 ? 0 : sum(({ durationMs }) => durationMs) / count,
     p50Ms: at(0.5),
     p95Ms: at(0.95),

@@ -1,4 +1,4 @@
-import type { CallFilter, CallOrigin } from "../../contracts/calls.ts";
+import type { CallOrigin } from "../../contracts/calls.ts";
 import { isErrorCode, toFailure, toolError, type ToolFailure } from "../../core/error.ts";
 import type { PendingResult, ToolResult } from "../../core/result.ts";
 import type { AuditEntry, AuditLog, CallFacets, CallFilter as LogFilter } from "../../gate/audit-log.ts";
@@ -29,7 +29,7 @@ export class StoredCalls implements CallSource {
     return { items: entries.map((entry) => this.#complete(callOf(entry))), next: cursor, unsearched };
   }
 
-  facets(filter: CallFilter): Promise<CallFacets> {
+  facets(filter: Parameters<CallSource["facets"]>[0]): Promise<CallFacets> {
     return this.#log.callFacets(filterOf(filter));
   }
 
@@ -74,7 +74,7 @@ const SHOWN = new Set(
   "call_begun call_ended call_refused call_waiting call_lost call_corrected approval_asked".split(" "),
 );
 
-function filterOf({ parent, from, to, search, ...filter }: CallFilter): LogFilter {
+function filterOf({ parent, from, to, search, ...filter }: Parameters<CallSource["facets"]>[0]): LogFilter {
   return { ...filter, parentId: parent, since: from, until: to, text: search };
 }
 

@@ -20,7 +20,7 @@ const FILTERS = {
     type: "text",
     value: "STATUS",
     about: "The outcome",
-    oneOf: ["completed", "failed", "pending", "unknown"],
+    oneOf: ["completed", "failed", "denied", "pending", "unknown"],
   },
   decision: { type: "text", value: "WORD", about: "What was decided", oneOf: ["allow", "ask", "deny"] },
   session: { type: "text", value: "NAME", about: "Only of this session" },

@@ -146,7 +146,7 @@ function withStderr(error: unknown, transport: Transport): unknown {
   if (details) error.message = `${error.message} (${details})`;
   if (transport.isConfined) {
     const advice = 'It runs confined; to see whether that is the reason, add "sandbox": false to its entry.';
-    error.message = `${error.message} ${transport.explainRefusal() ?? advice}`;
+    error.message = `${error.message}. ${transport.explainRefusal() ?? advice}`;
   }
   return error;
 }

@@ -181,10 +181,11 @@ export class ServerQuestions {
 }
 
 function newQuestion(request: ElicitationRequest, now: number, lifetimeMs: number): ServerQuestion {
-  const { mode, server, message } = request;
+  const { mode, server, message, callIds } = request;
   return {
     id: `ask_${randomUUID()}`,
     server,
+    callIds,
     mode,
     message,
     schema: request.mode === "form" ? request.schema : undefined,
@@ -218,6 +219,8 @@ export type FormContent = Record<string, string | number | boolean | string[]>;
 export interface ServerQuestion {
   id: string;
   server: string;
+  /** The running calls of the server: which of them asks, it does not tell. */
+  callIds?: readonly string[];
   /** `form`: fields to fill in, never secrets. `url`: a page to visit. */
   mode: "form" | "url";
   message: string;

@@ -336,7 +336,7 @@ function pauseTimeLimitWhileAnswering(answer: AnswerElicitation, running: Readon
     for (const each of signals) each.addEventListener("abort", checkCalls, { once: true });
     checkCalls();
     try {
-      return await answer(request, withdrawn.signal);
+      return await answer({ ...request, callIds: calls.map(({ callId }) => callId) }, withdrawn.signal);
     } finally {
       for (const each of signals) each.removeEventListener("abort", checkCalls);
       for (const resume of resumes) resume();

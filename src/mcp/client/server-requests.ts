@@ -15,9 +15,10 @@ import { shownText } from "./tool-definition.ts";
 import { toUsableSchema } from "./server-schemas.ts";
 
 /** A question of a server to a person. Its text is data: hidden characters are made visible. */
-export type ElicitationRequest =
+export type ElicitationRequest = (
   | { mode: "form"; server: string; message: string; schema: JsonSchema }
-  | { mode: "url"; server: string; message: string; url: URL };
+  | { mode: "url"; server: string; message: string; url: URL }
+) & { callIds?: readonly string[] };
 
 export type ElicitationAnswer =
   | { action: "accept"; content?: Record<string, string | number | boolean | string[]> }

@@ -4,7 +4,7 @@ import { placeholders } from "../table.ts";
 import { audit, type AuditRow, column, toEntry } from "./audit-chain.ts";
 import type { AuditIndex } from "./audit-index.ts";
 import { type AuditReader, largest } from "./audit-query.ts";
-import { type CallClass, classWord, outcomeExpression, wordsOf } from "./audit-words.ts";
+import { type AuditWords, type CallClass, classWord, outcomeExpression, wordsOf } from "./audit-words.ts";
 import { RARE_KINDS } from "./index-tables.ts";
 
 const MAX_PAGE_SIZE = 1000;
@@ -33,24 +33,37 @@ const IS_OPEN = `(seq IN (SELECT seq FROM audit_running) OR seq IN (SELECT seq F
 
 type Status = NonNullable<CallFilter["status"]>[number];
 
-/** A condition for each. `outcome` is the expression of the outcome. */
-const STATUS: Readonly<Record<Status, (outcome: string) => string>> = {
-  waiting: () => "kind = 'approval_asked'",
-  running: () => "kind = 'call_begun'",
-  completed: () => "status = 'completed'",
-  failed: (outcome) => `(status = 'failed' AND ${outcome} = 'failed')`,
-  denied: (outcome) => `(status = 'failed' AND ${outcome} = 'denied')`,
-  unknown: (outcome) => `(status = 'unknown' OR (status = 'failed' AND ${outcome} = 'unknown'))`,
-  pending: () => "status = 'pending'",
-};
+/** Whether the question of the entry was answered. */
+const IS_ANSWERED =
+  "EXISTS (SELECT 1 FROM audit AS answer WHERE answer.call_id = audit.call_id AND answer.seq > audit.seq AND answer.kind = 'approval_answered')";
+
+/**
+ * The state of a call by its last entry, for lists and counts alike. `waiting`: for a person. `asking`: ids of running calls
+ * that wait for one too.
+ */
+function stateOf(
+  words: AuditWords,
+  asking: readonly string[],
+): readonly [expression: string, values: readonly string[]] {
+  const asks = asking.length === 0 ? "1 = 0" : `audit.call_id IN (${placeholders(asking)})`;
+  const isForPerson = `${words.field("pending.kind")} IN ('approval', 'question')`;
+  const expression =
+    `CASE WHEN audit.kind = 'call_begun' THEN CASE WHEN ${asks} THEN 'waiting' ELSE 'running' END ` +
+    `WHEN audit.kind = 'approval_asked' OR (audit.status = 'pending' AND ${isForPerson}) ` +
+    `THEN CASE WHEN ${IS_ANSWERED} THEN 'pending' ELSE 'waiting' END ELSE ${outcomeExpression(words)} END`;
+  return [expression, asking.map((id) => column(id))];
+}
+
 /** The outcomes that the index knows: what was denied, and what nobody knows, it has as failed. */
 const ENDED: Readonly<Partial<Record<Status, string>>> = {
+  waiting: "pending",
   completed: "completed",
   failed: "failed",
   denied: "failed",
   unknown: "failed",
   pending: "pending",
 };
+const OPEN: ReadonlySet<string> = new Set<Status>(["waiting", "running", "pending"]);
 
 /** What calls match: conditions in SQL, and the words that the index has of them. */
 class CallConditions {
@@ -136,33 +149,32 @@ export class CallReader {
     await this.#search(filter.text, conditions);
     const { words } = this.#index;
     const risk = riskExpression(words.field("risk"), words.field("toolKind"));
+    const [state, asking] = stateOf(words, filter.asking ?? []);
     const columns =
-      `tool, session, agent, caller_user, audit.kind AS entry, ${outcomeExpression(words)} AS status, ${risk} AS risk, ` +
-      `${words.field("toolKind")} AS kind`;
+      `tool, session, agent, caller_user, ${state} AS state, ${risk} AS risk, ` + `${words.field("toolKind")} AS kind`;
     const groups: FacetGroup[] = [];
     for (const { from, where, values, order = "audit.seq" } of await this.#sourcesOf(filter, conditions)) {
       const newest = `SELECT ${columns} FROM ${from} WHERE ${where} ORDER BY ${order} DESC LIMIT ${MAX_COUNTED + 1}`;
       const sql =
-        "SELECT tool, session, agent, caller_user, entry, status, risk, kind, COUNT(*) AS count " +
-        `FROM (${newest}) AS newest GROUP BY tool, session, agent, caller_user, entry, status, risk, kind`;
-      groups.push(...(await this.#database.reader.all<FacetGroup>(sql, values)));
+        "SELECT tool, session, agent, caller_user, state, risk, kind, COUNT(*) AS count " +
+        `FROM (${newest}) AS newest GROUP BY tool, session, agent, caller_user, state, risk, kind`;
+      groups.push(...(await this.#database.reader.all<FacetGroup>(sql, [...asking, ...values])));
     }
     const sampled = countGroups(groups);
     const isPartial = sampled.counted > MAX_COUNTED;
     const facets: CallFacets = { ...sampled, isPartial, isToolWhole: !isPartial };
-    const { tool, since, until, status, ...others } = filter;
+    const { tool, since, until, status, asking: _asking, ...others } = filter;
     if (!isPartial || status?.length || Object.values(others).some((value) => value !== undefined && value.length > 0))
       return facets;
-    const ended = await this.#reader.outcomes({
+    const ended = await this.#reader.facets({
       tool,
       since,
       until,
       kind: ["call_ended", "call_refused", "call_lost"],
     });
     // Calls that have not ended are few, and so they are in the sample.
-    const isOpen = (status: string): boolean => ENDED[status as Status] === undefined || status === "pending";
-    const open = sampled.status.filter(({ value }) => isOpen(value));
-    const closed = ended.status.filter(({ value }) => !isOpen(value));
+    const open = sampled.status.filter(({ value }) => OPEN.has(value));
+    const closed = ended.status.filter(({ value }) => !OPEN.has(value));
     const counts = new Map([...open, ...closed].map(({ value, count }) => [value, count]));
     return { ...facets, tool: ended.tool, status: largest(counts), isToolWhole: true };
   }
@@ -270,8 +282,8 @@ export class CallReader {
     conditions.oneOf("kind", kind, filter.kind);
     if (filter.parentId !== undefined) conditions.add("parent_id = ?", column(filter.parentId));
     if (filter.status && filter.status.length > 0) {
-      const outcome = outcomeExpression(words);
-      conditions.add(`(${filter.status.map((each) => STATUS[each](outcome)).join(" OR ")})`);
+      const [state, values] = stateOf(words, filter.asking ?? []);
+      conditions.add(`${state} IN (${placeholders(filter.status)})`, ...values, ...filter.status);
     }
     if (filter.since !== undefined) conditions.add("at >= ?", filter.since);
     if (filter.until !== undefined) conditions.add("at <= ?", filter.until);
@@ -300,7 +312,7 @@ export class CallReader {
     const isIndexed = filter.text === undefined && filter.parentId === undefined;
     const statuses = filter.status ?? [];
     const ended = [...new Set(statuses.flatMap((status) => ENDED[status] ?? []))];
-    const hasOpen = statuses.some((status) => ENDED[status] === undefined);
+    const hasOpen = statuses.some((status) => OPEN.has(status));
     if (!isIndexed || (classes.length === 0 && statuses.length === 0)) {
       return [{ from: "audit", where: [...texts, IS_SHOWN].join(" AND "), values }];
     }
@@ -365,8 +377,7 @@ interface FacetGroup {
   session: string | null;
   agent: string | null;
   caller_user: string | null;
-  entry: string;
-  status: string | null;
+  state: string;
   risk: string | null;
   kind: string | null;
   count: number;
@@ -383,10 +394,7 @@ function countGroups(groups: readonly FacetGroup[]): Omit<CallFacets, "isPartial
   };
   return {
     tool: countBy(({ tool }) => tool),
-    status: countBy(({ entry, status }) => {
-      if (entry === "call_begun") return "running";
-      return status ?? "waiting";
-    }),
+    status: countBy(({ state }) => state),
     session: countBy(({ session }) => session),
     user: countBy((group) => group.caller_user),
     agent: countBy(({ agent }) => agent),

@@ -289,7 +289,7 @@ const COUNTERS: readonly Counters[] = [
     spans: [MINUTE, HOUR],
     keys: ["caller", "status", "code"],
     keyOf: ({ kind, agent, caller_user, status, code }) =>
-      kind === "call_ended" || kind === "call_refused"
+      kind === "call_ended" || kind === "call_refused" || kind === "call_lost"
         ? [agent ?? caller_user ?? "", status ?? "", code ?? ""]
         : undefined,
     select: (reader, where, values) => auditCallers.select(reader, auditCallers.keys, where, values),

@@ -86,15 +86,6 @@ export class AuditReader {
 
   /** Counts results only: neither the entry of a call's beginning nor a correction is counted. */
   async facets(filter: AuditQuery = {}): Promise<AuditFacets> {
-    return (await this.#group(filter)).read();
-  }
-
-  /** By tool and outcome: what was denied, and what nobody knows, apart from what failed. */
-  async outcomes(filter: AuditQuery): Promise<Pick<AuditFacets, "tool" | "status">> {
-    return (await this.#group(filter)).outcomes();
-  }
-
-  async #group(filter: AuditQuery): Promise<Facets> {
     const groups = new Facets();
     const { session, agent, user, callId, parentId, text } = filter;
     if ([session, agent, user, callId, parentId, text || undefined].every((value) => value === undefined)) {
@@ -102,7 +93,7 @@ export class AuditReader {
     } else {
       await this.#countRows(await this.#select(filter), groups);
     }
-    return groups;
+    return groups.read();
   }
 
   async counts({ since, until, by }: { since: number; until: number; by: "minute" | "hour" }): Promise<AuditCounts[]> {
@@ -138,7 +129,7 @@ export class AuditReader {
   }
 
   async #select(filter: AuditQuery, before?: number): Promise<Selection> {
-    const conditions = equalConditions(filter);
+    const conditions = equalConditions(filter, this.#outcome);
     if (before !== undefined) conditions.add("seq < ?", before);
     if (filter.since !== undefined) conditions.add("at >= ?", filter.since);
     if (filter.until !== undefined) conditions.add("at <= ?", filter.until);
@@ -153,7 +144,7 @@ export class AuditReader {
   async #narrow(filter: AuditQuery, conditions: Conditions): Promise<void> {
     const last = await this.#lastSeq();
     const position = await this.#index.reach(last);
-    const counted = countConditions(filter);
+    const counted = countConditions(filter, outcomeExpression(this.#index.words, "code"));
     const isTimed = filter.since !== undefined || filter.until !== undefined;
     addCounters(counted, isTimed ? Edges.wholeHours(filter.since ?? 0, filter.until ?? LATEST) : Edges.all());
     const [found] = await this.#database.reader.all<{ first: number | null; last: number | null }>(
@@ -204,9 +195,9 @@ export class AuditReader {
   async #countRows({ from, order, conditions }: Selection, groups: Facets): Promise<void> {
     conditions.add(ANSWERED);
     const rows = await this.#database.reader.all<CountedGroup>(
-      `SELECT tool, verdict, status, outcome, COUNT(*) AS count FROM (SELECT tool, verdict, status, ${this.#outcome} AS outcome ` +
+      `SELECT tool, verdict, outcome, COUNT(*) AS count FROM (SELECT tool, verdict, ${this.#outcome} AS outcome ` +
         `FROM ${from}${conditions.where} ORDER BY ${order} DESC LIMIT ${MAX_COUNTED + 1}) AS newest ` +
-        "GROUP BY tool, verdict, status, outcome",
+        "GROUP BY tool, verdict, outcome",
       conditions.values,
     );
     groups.addAll(rows);
@@ -219,13 +210,13 @@ export class AuditReader {
     const { since = 0, until = LATEST } = filter;
     const isTimed = filter.since !== undefined || filter.until !== undefined;
     const edges = isTimed ? Edges.of(since, until) : Edges.all();
-    const counted = countConditions(filter);
+    const counted = countConditions(filter, outcomeExpression(this.#index.words, "code"));
     addCounters(counted, edges);
     counted.add(`status <> '' AND kind <> 'call_corrected'`);
     groups.addAll(
       await this.#database.reader.all<CountedGroup>(
-        `SELECT tool, verdict, status, ${outcomeExpression(this.#index.words, "code")} AS outcome, SUM(count) AS count ` +
-          `FROM audit_counts${counted.where} GROUP BY 1, 2, 3, 4`,
+        `SELECT tool, verdict, ${outcomeExpression(this.#index.words, "code")} AS outcome, SUM(count) AS count ` +
+          `FROM audit_counts${counted.where} GROUP BY 1, 2, 3`,
         counted.values,
       ),
     );
@@ -235,11 +226,11 @@ export class AuditReader {
         [Math.floor(from / MINUTE) * MINUTE],
       );
       if (range?.first == null || range.last === null) continue;
-      const conditions = equalConditions(filter);
+      const conditions = equalConditions(filter, this.#outcome);
       conditions.add("at >= ? AND at < ? AND seq >= ? AND seq <= ?", from, to, range.first, range.last);
       await this.#addAnswered(conditions, groups);
     }
-    const conditions = equalConditions(filter);
+    const conditions = equalConditions(filter, this.#outcome);
     conditions.add("seq > ? AND at >= ? AND at <= ?", position, since, until);
     await this.#addAnswered(conditions, groups);
   }
@@ -248,7 +239,7 @@ export class AuditReader {
     conditions.add(ANSWERED);
     groups.addAll(
       await this.#database.reader.all<CountedGroup>(
-        `SELECT tool, verdict, status, ${this.#outcome} AS outcome, COUNT(*) AS count FROM audit${conditions.where} GROUP BY 1, 2, 3, 4`,
+        `SELECT tool, verdict, ${this.#outcome} AS outcome, COUNT(*) AS count FROM audit${conditions.where} GROUP BY 1, 2, 3`,
         conditions.values,
       ),
     );
@@ -324,7 +315,6 @@ class Edges {
 interface CountedGroup {
   tool: string | null;
   verdict: string | null;
-  status: string | null;
   outcome: string | null;
   count: number;
 }
@@ -336,26 +326,21 @@ class Facets {
   readonly #counts = {
     tool: new Map<string, number>(),
     verdict: new Map<string, number>(),
-    status: new Map<string, number>(),
     outcome: new Map<string, number>(),
   };
 
   addAll(groups: readonly CountedGroup[]): void {
     for (const group of groups) {
       for (const [name, counts] of Object.entries(this.#counts)) {
-        const value = group[name as "tool" | "verdict" | "status" | "outcome"];
+        const value = group[name as "tool" | "verdict" | "outcome"];
         if (value) counts.set(value, (counts.get(value) ?? 0) + group.count);
       }
     }
   }
 
-  outcomes(): Pick<AuditFacets, "tool" | "status"> {
-    return { tool: largest(this.#counts.tool), status: largest(this.#counts.outcome) };
-  }
-
   read(): AuditFacets {
-    const { tool, verdict, status } = this.#counts;
-    const facets: AuditFacets = { tool: largest(tool), verdict: largest(verdict), status: largest(status) };
+    const { tool, verdict, outcome } = this.#counts;
+    const facets: AuditFacets = { tool: largest(tool), verdict: largest(verdict), status: largest(outcome) };
     if (this.isPartial) facets.isPartial = true;
     return facets;
   }
@@ -381,14 +366,14 @@ function hasCounters({ tool, kind, verdict, status, errorCode, since, until }: A
   return [tool, kind, verdict, status, errorCode, since, until].some((value) => value !== undefined);
 }
 
-function equalConditions(filter: AuditQuery): Conditions {
+function equalConditions(filter: AuditQuery, outcome: string): Conditions {
   const conditions = new Conditions();
   conditions.equal("tool", filter.tool);
   conditions.equal("session", filter.session);
   conditions.equal("agent", filter.agent);
   conditions.equal("caller_user", filter.user);
   conditions.equal("verdict", filter.verdict);
-  conditions.equal("status", filter.status);
+  addStatus(filter, outcome, conditions);
   conditions.equal("call_id", filter.callId);
   conditions.equal("parent_id", filter.parentId);
   addKinds(filter, conditions);
@@ -402,11 +387,11 @@ function equalConditions(filter: AuditQuery): Conditions {
 }
 
 /** The same for the counters. */
-function countConditions(filter: AuditQuery): Conditions {
+function countConditions(filter: AuditQuery, outcome: string): Conditions {
   const conditions = new Conditions();
   conditions.equal("tool", filter.tool);
   conditions.equal("verdict", filter.verdict);
-  conditions.equal("status", filter.status);
+  addStatus(filter, outcome, conditions);
   conditions.equal("code", filter.errorCode);
   addKinds(filter, conditions);
   return conditions;
@@ -415,6 +400,13 @@ function countConditions(filter: AuditQuery): Conditions {
 function addCounters(conditions: Conditions, { counters }: Edges): void {
   const values = counters.flatMap(({ span, from, to }) => [span, from, to]);
   conditions.add(`(${counters.map(() => "(span = ? AND at >= ? AND at < ?)").join(" OR ") || "1 = 0"})`, ...values);
+}
+
+/** As lists show it: what was denied, and what nobody knows, is stored as failed. */
+function addStatus({ status }: AuditQuery, outcome: string, conditions: Conditions): void {
+  if (status === "unknown") conditions.add("status IN ('failed', 'unknown')");
+  else conditions.equal("status", status === "denied" ? "failed" : status);
+  if (status === "failed" || status === "denied" || status === "unknown") conditions.add(`${outcome} = ?`, status);
 }
 
 function addKinds(filter: AuditQuery, conditions: Conditions): void {

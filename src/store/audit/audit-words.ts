@@ -41,7 +41,7 @@ export interface AuditWords {
     classes?: readonly (readonly string[])[],
   ): { from: string; condition: string; value: string; order: string };
   /** A text of the entry's data, as an expression. */
-  field(name: "risk" | "toolKind"): string;
+  field(name: "risk" | "toolKind" | "pending.kind"): string;
   /** The code of the error of an answered entry, as an expression. */
   readonly errorCode: string;
   /** Run once before many are deleted. */

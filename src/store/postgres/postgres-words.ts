@@ -27,9 +27,9 @@ export class PostgresWords implements AuditWords {
     if (row.status === null) return;
     const data = parseData(row.data);
     if (!isObject(data)) return;
-    const { error, durationMs, waitedMs, contentBytes } = data;
+    const { error, durationMs, queuedMs, waitedMs, contentBytes } = data;
     row.code = isObject(error) && typeof error["code"] === "string" ? error["code"] : null;
-    row.ms = typeof durationMs === "number" ? durationMs : null;
+    row.ms = typeof durationMs === "number" ? Math.max(0, durationMs - (Number(queuedMs) || 0)) : null;
     row.waited = typeof waitedMs === "number" ? waitedMs : null;
     row.bytes = typeof contentBytes === "number" ? contentBytes : null;
   }
@@ -63,7 +63,7 @@ export class PostgresWords implements AuditWords {
 
   /** The fields begin the data, before any text of a caller. */
   field(name: string): string {
-    return `substring(data from '"${name}":"([a-z]+)"')`;
+    return `substring(data from '"${name.replace(".", '":{"')}":"([a-z]+)"')`;
   }
 }
 

@@ -23,7 +23,7 @@ export class SqliteWords implements AuditWords {
   readonly read =
     `SELECT ${ENTRY_COLUMNS}, CASE WHEN (${IS_CJK}) THEN data END AS data, ` +
     `CASE WHEN status IS NOT NULL AND json_valid(data) THEN json_extract(data, '$.error.code') END AS code, ` +
-    `CASE WHEN status IS NOT NULL AND json_valid(data) THEN json_extract(data, '$.durationMs') END AS ms, ` +
+    `CASE WHEN status IS NOT NULL AND json_valid(data) THEN MAX(0, json_extract(data, '$.durationMs') - COALESCE(json_extract(data, '$.queuedMs'), 0)) END AS ms, ` +
     `CASE WHEN status IS NOT NULL AND json_valid(data) THEN json_extract(data, '$.waitedMs') END AS waited, ` +
     `CASE WHEN status IS NOT NULL AND json_valid(data) THEN json_extract(data, '$.contentBytes') END AS bytes ` +
     "FROM audit WHERE seq > ? ORDER BY seq LIMIT ?";

@@ -21,7 +21,7 @@ test("scripts of the document run only in HTML", async () => {
   const [, nonce = ""] = /script-src 'nonce-([\w-]+)'/.exec(policy) ?? [];
   expect(nonce).not.toBe("");
   expect(html.split("<script").length).toBe(html.split(`<script nonce="${nonce}"`).length);
-  expect(html.match(/<\/script>/g)).toHaveLength(3);
+  expect(html.match(/<\/script>/g)).toHaveLength(4);
   expect(html).not.toContain("owned()</script>\n<script");
 });
 

@@ -28,10 +28,13 @@ const STYLE =
   "body{font:16px/1.5 system-ui,sans-serif;margin:1rem;color:#1b1b1b;background:#fff}img,svg{max-width:100%;height:auto}" +
   "pre,code{font-family:ui-monospace,monospace;background:#f4f4f5;border-radius:4px}pre{padding:.75rem;overflow:auto}" +
   "table{border-collapse:collapse}td,th{border:1px solid #d4d4d8;padding:.25rem .5rem}";
-/** Only for what has no colours of its own. */
+/** Only for what has no colours of its own. A frame of the console gets its theme as the fragment. */
 const DARK_STYLE =
-  "@media(prefers-color-scheme:dark){body{color:#e7eaf1;background:#181c25}a{color:#8ea6ff}" +
-  "pre,code{background:#202632}td,th{border-color:#2d3442}}";
+  ".dark{color-scheme:dark}.dark body{color:#e7eaf1;background:#181c25}.dark a{color:#8ea6ff}" +
+  ".dark pre,.dark code{background:#202632}.dark td,.dark th{border-color:#2d3442}";
+const CHOOSE_THEME =
+  'const isDark=location.hash===""?matchMedia("(prefers-color-scheme:dark)").matches:location.hash==="#dark";' +
+  'document.documentElement.classList.toggle("dark",isDark);';
 
 /** Renders a surface as a complete document. Scripts run only in HTML. */
 export async function renderDocument(
@@ -68,9 +71,9 @@ async function drawn(
     return assemble("script-src 'none'", title, `${note}<pre>${escapeMarkup(content)}</pre>`);
   }
   const nonce = crypto.randomUUID();
-  const scripts = [...libraries, DRAW.replace('"SOURCE"', () => literal({ kind, content }))];
+  const scripts = [CHOOSE_THEME, ...libraries, DRAW.replace('"SOURCE"', () => literal({ kind, content }))];
   const body = scripts.map((script) => `<script nonce="${nonce}">${safeScript(script ?? "")}</script>`).join("\n");
-  const style = hasDiagram ? STYLE : STYLE + DARK_STYLE;
+  const style = STYLE + DARK_STYLE;
   const document = assemble(`script-src 'nonce-${nonce}'`, title, `<main id="haft-drawn"></main>\n${body}`, { style });
   return { ...document, drawn: "main[data-drawn]" };
 }
@@ -81,7 +84,7 @@ const DRAW = `(async () => {
   const diagram = async (source, at) => {
     const id = "haft-diagram-" + at;
     try {
-      mermaid.initialize({ startOnLoad: false, securityLevel: "strict" });
+      mermaid.initialize({ startOnLoad: false, securityLevel: "strict", theme: isDark ? "dark" : "default" });
       return (await mermaid.render(id, source)).svg;
     } catch (error) {
       document.getElementById("d" + id)?.remove();

@@ -34,7 +34,7 @@ import { CODEX_EXEC, convertExec, redirectPatch } from "./exec-dialects.ts";
 import { findPrinted, type PrintedLines } from "./printed-files.ts";
 import { findPrintedSecrets, holdsSecrets, type LookContext, type PrintedSecrets } from "./look-at-git.ts";
 import { type PlanContext, planReadOnly, type ReadOnlyPlan } from "./plan-read-only.ts";
-import { CommandPreviews, type ShownEffects } from "./preview-effects.ts";
+import { CommandPreviews, NEEDS_NETWORK, type ShownEffects } from "./preview-effects.ts";
 
 export interface ExecDependencies {
   processes: ProcessTable;
@@ -420,7 +420,9 @@ async function previewCommand(
   for (const [name, value] of Object.entries(env ?? {}))
     add("preview.variable", { name, value: showHiddenCharacters(String(value)) });
   const effects = await effectsIn(cwd);
-  facts.push(...(effects?.facts ?? []));
+  const hasNoNetwork = facts.some(({ key }) => key === "preview.confined");
+  for (const fact of effects?.facts ?? [])
+    facts.push(hasNoNetwork && fact.values?.["why"] === NEEDS_NETWORK ? localizedText("preview.needsNetwork") : fact);
   const blocks = stdin ? [`Its input:\n${quoteText(showHiddenCharacters(stdin))}`] : [];
   const content = [...(effects?.blocks ?? []), ...blocks].map((block) => text(block));
   const { output, counts, omitted, whole, unshown, hasNoEffects } = effects ?? {};

@@ -509,6 +509,8 @@ function digestOf(value: unknown): string {
   return createHash("sha256").update(JSON.stringify(value)).digest("hex");
 }
 
+export const NEEDS_NETWORK = "it needs the network";
+
 function unknownEffects(why: string): ShownEffects {
   return { facts: [localizedText("preview.unknownEffects", { why })], blocks: [] };
 }
@@ -547,7 +549,7 @@ function problemOf(
   if (/cross-device link|\bEXDEV\b/i.test(output)) return "it renames a folder, which a copy cannot do";
   if (LIMIT_FAILURE.test(output)) return TOO_MUCH;
   // If refusals are reported, nobody has to guess.
-  return !isReported && NETWORK_FAILURE.test(output) ? "it needs the network" : undefined;
+  return !isReported && NETWORK_FAILURE.test(output) ? NEEDS_NETWORK : undefined;
 }
 
 const TOO_MUCH = "it uses too many processes or too much memory";
@@ -615,7 +617,7 @@ function reasonNotToRun(input: PreviewedInput, isReported: boolean): string | un
       NETWORK_PROGRAMS.has(name) ||
       (subcommand && words.some((word) => subcommand.test(word)))
     )
-      return "it needs the network";
+      return NEEDS_NETWORK;
     // Its own limit ends it without a question.
     const ends = isReported && input.timeout !== undefined;
     const waits =
