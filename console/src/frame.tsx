@@ -2,10 +2,10 @@ import { Ellipsis, Languages, LogOut, Moon, Search, Sun, SunMoon, TriangleAlert,
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import type { ServerInfo } from "../../src/contracts/server.ts";
-import { usePending } from "./api.ts";
 import { useConnection } from "./connection.ts";
 import { defineWords, useLanguage, useWords } from "./language.tsx";
 import { useLiveState } from "./live.ts";
+import { useNeedsYou } from "./needs-you.ts";
 import type { Page } from "./page.ts";
 import { Button } from "./parts/button.tsx";
 import { VisibleText } from "./parts/visible-text.tsx";
@@ -107,15 +107,19 @@ function SearchButton() {
 /** Tells screen readers of new questions, on every page but the one that says more about them. */
 function NewQuestions({ isSilent }: { isSilent: boolean }) {
   const w = useWords(words);
-  const { data } = usePending();
+  const { approvals, questions, count } = useNeedsYou();
   const known = useRef<ReadonlySet<string>>(undefined);
   const [news, setNews] = useState("");
   useEffect(() => {
-    if (!data) return;
-    const fresh = known.current && data.find(({ id }) => !known.current?.has(id));
-    known.current = new Set(data.map(({ id }) => id));
-    if (fresh) setNews(w.asks(`${fresh.title ?? fresh.toolName} ${fresh.subject.text}`, data.length));
-  }, [data, w]);
+    if (!approvals) return;
+    const asked = [
+      ...approvals.map(({ id, title, toolName, subject }) => ({ id, text: `${title ?? toolName} ${subject.text}` })),
+      ...questions.map(({ id, server, message }) => ({ id, text: `${server}: ${message}` })),
+    ];
+    const fresh = known.current && asked.find(({ id }) => !known.current?.has(id));
+    known.current = new Set(asked.map(({ id }) => id));
+    if (fresh) setNews(w.asks(fresh.text, count));
+  }, [approvals, questions, count, w]);
   return (
     <p className="sr-only" role="status">
       {isSilent ? "" : news}

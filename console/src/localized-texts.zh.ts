@@ -123,6 +123,7 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "preview.noOutput": "没有输出。",
   "preview.effectsHash": "效果：sha256:{hash}",
   "preview.unknownEffects": "运行前无法得知其效果：{why}。",
+  "preview.needsNetwork": "它需要网络，但运行时没有网络：预计会失败。运行前无法得知其效果。",
   "preview.stillRan": "它仍在运行，已被结束。到那时它没有更改任何内容，输出如下。批准后从头再次运行。",
   "preview.changedSoFar": "它仍在运行，已被结束。到那时它更改了 {paths}，输出如下。批准后从头再次运行。",
   "preview.readsHistory": "它读取 git 历史（{path}），其中可能含有机密。",
@@ -200,7 +201,7 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "verdict.acceptEdits": "acceptEdits 模式允许修改工作区中的文件。",
   "verdict.toolAllows": "“{tool}”对此无需询问。",
   "verdict.noEffects": "已在工作区的副本中运行：没有任何更改，也没有任何操作被拒绝。",
-  "verdict.question": "智能体向你提问。",
+  "verdict.question": "代理向你提问。",
   "verdict.toolAsks": "“{tool}”要求批准此调用，且没有规则允许它。",
   "verdict.undeclared":
     '“{tool}”没有说明它做什么。如果它只读取，请声明 kind: "readonly"；如果它不需要批准，请声明 needsApproval: false。',

@@ -53,7 +53,7 @@ export const PAGES: readonly Page[] = [
     path: "tools",
     section: "tools",
     icon: Wrench,
-    words: defineWords({ title: ["Catalogue", "目录"] }),
+    words: defineWords({ title: ["Tools", "工具"] }),
     view: lazyPage(() => import("./pages/tools/tools-view.tsx")),
   },
   {
@@ -131,7 +131,7 @@ export const PAGES: readonly Page[] = [
     path: "audit",
     section: "audit",
     icon: ScrollText,
-    words: defineWords({ title: ["Log", "日志"] }),
+    words: defineWords({ title: ["Audit log", "审计日志"] }),
     view: lazyPage(() => import("./pages/audit/audit-view.tsx")),
     needs: "audit",
   },

@@ -22,6 +22,12 @@ export function useTheme(): [Theme, (theme: Theme) => void] {
   return [theme, choose];
 }
 
+/** For documents in frames: a fragment with the theme in effect. */
+export function useThemeFragment(): string {
+  const [theme] = useTheme();
+  return theme === "dark" || (theme === "system" && dark.matches) ? "#dark" : "#light";
+}
+
 function choose(theme: Theme): void {
   localStorage.setItem(KEY, theme);
   chosen = theme;

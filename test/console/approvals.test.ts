@@ -379,7 +379,7 @@ describe.skipIf("missing" in found)("the approvals page", { timeout: 240_000 }, 
     await settled();
     await page.keyboard.press("r");
     await page.getByLabel("Reason for the model").fill("Not in this folder");
-    await page.keyboard.press("Control+Enter");
+    await page.keyboard.press("Enter");
     await expectShown(
       card()
         .getByRole("region", { name: "failed" })
@@ -678,11 +678,19 @@ describe.skipIf("missing" in found)("the approvals page", { timeout: 240_000 }, 
     await console.host.mcp.settled();
     await askToWrite("beside.txt");
     const result = console.host.haft.execute("mcp__modern__delete_all", {}, { mode: "bypassPermissions" });
-    await go("/approvals");
-    await rows()
-      .getByRole("link", { name: /modern/ })
-      .click();
+    // One number everywhere, also with the call that waits for the question.
+    await go("/work");
+    const count = (await console.host.haft.approvals.list("pending")).length + 1;
+    const band = page.getByRole("region", { name: "Now" }).getByRole("button", { name: `${count} need you` });
+    await expectShown(band);
+    expect(await page.locator(".side .count").innerText()).toContain(`${count}`);
+    expect(await page.title()).toContain(`(${count})`);
+    await band.click();
+    await expect.poll(() => page.locator(".work-rows .work-row").count(), { timeout: 90_000 }).toBe(count);
+    const call = page.locator(".work-row").filter({ hasText: "delete_all" });
+    await call.getByRole("link", { name: "Review" }).click();
     const question = page.getByRole("article", { name: /modern asks you/ });
+    await expectShown(question.getByRole("link", { name: "mcp__modern__delete_all" }));
     await question.getByRole("checkbox").check();
     await question.getByRole("button", { name: "Send" }).click();
     expect(await result).toMatchObject({ details: "deleted" });

@@ -76,13 +76,13 @@ describe.skipIf("missing" in found)("what the record says about the policy", { t
     const { asked, yes, no, open } = (await response.json()) as Record<string, number>;
     expect({ asked, yes, no, open }).toEqual({ asked: 14, yes: 12, no: 1, open: 1 });
     await go("/statistics?range=day");
-    const panel = page.getByRole("region", { name: "Questions to people" });
-    await expectShown(panel.getByText(`${asked} questions: ${yes} yes, ${no} no, ${open} open`));
+    const panel = page.getByRole("region", { name: "Requests for approval" });
+    await expectShown(panel.getByText(`${asked} requests: ${yes} yes, ${no} no, ${open} open`));
     const owner = panel.getByRole("row").filter({ hasText: "owner" });
     await expectShown(owner.getByText("92 %"));
     const chinese = await console.open({ language: "zh-CN", width: 390, height: 844 });
     await go("/statistics?range=day", chinese);
-    await expectShown(chinese.getByText(`共 ${asked} 次询问`));
+    await expectShown(chinese.getByText(`共 ${asked} 次请求`));
     await go("/policy", chinese);
     await expectShown(chinese.getByRole("region", { name: "建议的规则" }).getByText("6"));
     await chinese.close();

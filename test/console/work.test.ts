@@ -121,9 +121,9 @@ describe.skipIf("missing" in found)("the work view", { timeout: 240_000 }, () =>
     await expect.poll(() => row("list_files").count(), { timeout: 90_000 }).toBe(0);
     await page
       .getByRole("complementary")
-      .getByRole("button", { name: /^not started/ })
+      .getByRole("button", { name: /^waits for you/ })
       .click();
-    await page.waitForURL((url) => url.hash.includes("q=force") && url.hash.includes("status=pending"));
+    await page.waitForURL((url) => url.hash.includes("q=force") && url.hash.includes("status=waiting"));
     await page.reload();
     await expectShown(row("git push --force"));
     expect(await rows().count()).toBe(1);

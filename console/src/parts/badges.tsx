@@ -3,10 +3,10 @@ import type { CallStatus } from "../../../src/contracts/calls.ts";
 import { defineWords, useWords } from "../language.tsx";
 
 const words = defineWords({
-  kind: { readonly: ["reads", "只读"], write: ["changes files", "修改文件"], execute: ["executes", "执行"] },
+  kind: { readonly: ["reads", "只读"], write: ["changes", "修改"], execute: ["executes", "执行"] },
   decision: { allow: ["allowed", "允许"], ask: ["asks first", "先询问"], deny: ["denied", "拒绝"] },
   status: {
-    waiting: ["waiting", "排队"],
+    waiting: ["waits for you", "等你处理"],
     running: ["running", "运行中"],
     completed: ["completed", "完成"],
     failed: ["failed", "失败"],
@@ -21,11 +21,14 @@ export function KindBadge({ kind }: { kind: "readonly" | "write" | "execute" }) 
   return <span className={`badge ${tone}`}>{useWords(words).kind[kind]}</span>;
 }
 
-export function DecisionBadge({ verdict }: { verdict: Pick<Verdict, "decision"> & { reason?: string } }) {
+/** `text`: of a rule, instead of what it did to a call. */
+export function DecisionBadge(props: { verdict: Pick<Verdict, "decision"> & { reason?: string }; text?: string }) {
+  const { verdict, text } = props;
+  const names = useWords(words).decision;
   const tone = { allow: "ok", ask: "warn", deny: "bad" }[verdict.decision];
   return (
     <span className={`badge ${tone}`} title={verdict.reason}>
-      {useWords(words).decision[verdict.decision]}
+      {text ?? names[verdict.decision]}
     </span>
   );
 }

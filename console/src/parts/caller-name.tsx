@@ -1,5 +1,6 @@
 import { Bot, CalendarClock, ListTodo, type LucideIcon, Plug, User } from "lucide-react";
 import { useMemo } from "react";
+import { Link } from "wouter";
 import type { CallInfo } from "../../../src/contracts/calls.ts";
 import { useApi } from "../api.ts";
 import { defineWords, useWords } from "../language.tsx";
@@ -38,6 +39,24 @@ export function callerText({ user, agent }: { user?: string; agent?: string }, s
 export function SessionName({ session }: { session: string }) {
   const short = session.replace(/([\da-f]{8})(?:-[\da-f]{4}){3}-[\da-f]{12}$/, "$1…");
   return <VisibleText title={short === session ? undefined : session} text={short} />;
+}
+
+/** Where a session is shown: of an agent its conversation, of another client its calls. */
+export function useSessionPath(): (session: string) => string {
+  const parts = useApi("server", "info", []).data?.parts;
+  const sessions = useApi("sessions", "list", parts?.includes("sessions") ? [{}] : undefined).data?.items;
+  return (session) => {
+    const name = encodeURIComponent(session);
+    return sessions?.some(({ key }) => key === session) ? `/sessions/${name}` : `/work?session=${name}`;
+  };
+}
+
+export function SessionLink({ session }: { session: string }) {
+  return (
+    <Link className="mono" href={useSessionPath()(session)}>
+      <SessionName session={session} />
+    </Link>
+  );
 }
 
 /** The schedule that made the call: its runs are numbered. */

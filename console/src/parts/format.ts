@@ -57,12 +57,16 @@ export function formatRelative(milliseconds: number, language: Language): string
   return format.format(Math.round(value), "year");
 }
 
-/** `0.42 ms`, `12 ms`, `1.4 s`, `2.5 min`. */
+/** `0.42 ms`, `12 ms`, `1.4 s`, `2.5 min`, `3.1 h`, `5 d`. */
 export function formatDuration(milliseconds: number): string {
   if (!Number.isFinite(milliseconds)) return NOTHING;
+  if (milliseconds < 0.01) return "< 1 ms";
   if (milliseconds < 1) return `${milliseconds.toFixed(2)} ms`;
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
-  return milliseconds < 60_000 ? `${(milliseconds / 1000).toFixed(1)} s` : `${(milliseconds / 60_000).toFixed(1)} min`;
+  const minutes = milliseconds / 60_000;
+  if (minutes < 1) return `${(milliseconds / 1000).toFixed(1)} s`;
+  if (minutes < 60) return `${minutes.toFixed(1)} min`;
+  return minutes < 2880 ? `${(minutes / 60).toFixed(1)} h` : `${Math.round(minutes / 1440)} d`;
 }
 
 /** The time zone of the browser. */

@@ -19,7 +19,11 @@ const words = defineWords({
   session: ["This session…", "本会话…"],
   always: ["Always…", "总是…"],
   refuse: ["Deny", "拒绝"],
-  reason: ["Reason for the model (optional)", "理由，会告诉模型（可选）"],
+  reason: [
+    "Reason for the model. Enter denies with it, Shift+Enter begins a line.",
+    "告诉模型的理由。按 Enter 带此理由拒绝，Shift+Enter 换行。",
+  ],
+  refuseWith: ["Deny with this reason", "带此理由拒绝"],
   addReason: ["Reason", "理由"],
   cancel: ["Cancel", "取消"],
   sure: ["Approve it anyway?", "仍然批准吗？"],
@@ -32,7 +36,7 @@ const words = defineWords({
   confirmBroader: ["Allow all of that", "全部允许"],
   keySession: ["This session: shows first what it allows", "本会话：先显示会允许什么"],
   keyAlways: ["Always: shows first what it allows", "总是：先显示会允许什么"],
-  keyReason: ["Give a reason; Ctrl+Enter in the field denies with it", "填写理由；在输入框中按 Ctrl+Enter 带理由拒绝"],
+  keyReason: ["Give a reason; Enter in the field denies with it", "填写理由；在输入框中按 Enter 带理由拒绝"],
   keyEscape: ["Leave a field, cancel", "离开输入框，取消"],
   keyConfirm: ["Confirm what is critical, not shown, or more than shown", "确认极高风险、未显示或超出所示的内容"],
   noScope: [
@@ -121,6 +125,8 @@ export function AnswerBar({ approval, isFolded, line, onAnswer }: AnswerBarProps
     );
   }
   const isDangerous = needsMore({ decision: "once" });
+  // A value that a stranger chose gets no button that asks to be pressed.
+  const isVouched = (approval.verdict?.unvouched ?? []).length === 0;
   return (
     <div className="stack answer-bar" role="group" aria-label={w.answers}>
       <Delivery line={line} onRetry={onAnswer} />
@@ -130,18 +136,21 @@ export function AnswerBar({ approval, isFolded, line, onAnswer }: AnswerBarProps
           className="textarea reason"
           aria-label={w.reason}
           placeholder={w.reason}
-          rows={1}
+          rows={2}
           value={reason}
           onChange={({ target }) => setReason(target.value)}
           onKeyDown={(event) => {
             if (event.key === "Escape") event.currentTarget.blur();
-            else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) deny();
+            else if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
+              event.preventDefault();
+              deny();
+            }
           }}
         />
       ) : null}
       <div className="row answers">
         <button
-          className={isDangerous ? "button critical" : "button primary"}
+          className={isDangerous ? "button critical" : isVouched ? "button primary" : "button first"}
           disabled={!isSettled}
           onClick={() => approve({ decision: "once" })}
         >
@@ -158,7 +167,14 @@ export function AnswerBar({ approval, isFolded, line, onAnswer }: AnswerBarProps
             {w[scope]}
           </Button>
         ))}
-        <Button look="danger" icon={X} text={w.refuse} hotkey="n" disabled={!isSettled} onClick={deny} />
+        <Button
+          look="danger"
+          icon={X}
+          text={reason.trim() === "" ? w.refuse : w.refuseWith}
+          hotkey={hasReason ? "⏎" : "n"}
+          disabled={!isSettled}
+          onClick={deny}
+        />
         {hasReason ? null : <Button look="plain" hotkey="r" text={w.addReason} onClick={openReason} />}
       </div>
     </div>

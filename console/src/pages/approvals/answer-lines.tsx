@@ -129,7 +129,7 @@ function useOutcome({ state, answered, problem, request }: AnswerLine): { text: 
   if (state === "unsent") return { text: `${problem?.message ?? ""} ${w.stillOpen}`, tone: "bad" };
   if (state === "undone") return { text: w.undone, tone: "ok" };
   if (problem) return { text: problem.message, tone: "bad" };
-  if (request.decision === "deny") return { text: answered?.approval.note ?? "", tone: "ok" };
+  if (request.decision === "deny") return { text: answered?.approval.note ?? "", tone: "" };
   if (answered?.approval.state !== "approved") return { text: w.notRun(answered?.approval.note ?? ""), tone: "bad" };
   if (result?.status === "failed") return { text: w.failed(result.error.message), tone: "bad" };
   if (answered.rule !== undefined) return { text: w.rule(answered.rule.replaceAll("\n", ", ")), tone: "ok" };

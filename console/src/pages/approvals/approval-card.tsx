@@ -8,7 +8,7 @@ import { defineWords, type Pair, useWords } from "../../language.tsx";
 import { loadWithRetry } from "../../lazy-page.tsx";
 import { KindBadge } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
-import { callerText, SessionName } from "../../parts/caller-name.tsx";
+import { callerText, SessionLink } from "../../parts/caller-name.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { looksLikeDiff } from "../../parts/diff/parse-diff.ts";
 import { Facts as FactList } from "../../parts/facts.tsx";
@@ -48,6 +48,19 @@ const words = defineWords({
     "What it does is only known when it runs, so no rule can allow it in advance.",
     "它做什么要到运行时才知道，因此没有规则能提前允许它。",
   ],
+  noCurrency: ["currency not given", "未给出币种"],
+  values: {
+    amount: ["Amount", "金额"],
+    total: ["Total", "总额"],
+    price: ["Price", "价格"],
+    iban: ["To (IBAN)", "收款账户 (IBAN)"],
+    to: ["To", "收款方"],
+    recipient: ["To", "收款方"],
+    payee: ["To", "收款方"],
+    account: ["To (account)", "收款账户"],
+    reference: ["Reference", "附言"],
+    order: ["Order", "订单"],
+  } as Record<string, Pair>,
   toPolicy: ["Rules and grants", "规则与授权"],
   risk: ["Risk", "风险"],
   replaces: ["This replaces an earlier request. What changed since:", "此请求取代了之前的一个。此后的变化："],
@@ -158,6 +171,7 @@ function PermissionCard({ approval, onAnswer, line, backTo }: ApprovalCardProps)
             <CallSubject subject={subject} />
           </p>
         ) : null}
+        {subject.type === "amount" ? <Payment input={approval.input} /> : null}
         {approval.replaces ? (
           <div className="notice warn">
             <History size={16} aria-hidden />
@@ -188,7 +202,7 @@ function PermissionCard({ approval, onAnswer, line, backTo }: ApprovalCardProps)
         </details>
         {isOpen ? (
           <>
-            <GrantsOf caller={approval.caller} />
+            <GrantsOf caller={approval.caller} askedAt={approval.askedAt} />
             <Suspense fallback={null}>
               <CardProposal key={approval.id} approval={approval} />
             </Suspense>
@@ -227,8 +241,7 @@ function Facts({ approval }: { approval: ApprovalInfo }) {
             </ul>
           ),
         ],
-        // The values and who chose them are shown above.
-        [w.why, !questions && !approval.verdict?.unvouched && <Why approval={approval} />],
+        [w.why, !questions && <Why approval={approval} />],
         [
           w.by,
           <>
@@ -236,10 +249,7 @@ function Facts({ approval }: { approval: ApprovalInfo }) {
             {caller.session ? (
               <span className="muted">
                 {" "}
-                · {w.session}{" "}
-                <Link className="mono" href={`/sessions/${encodeURIComponent(caller.session)}`}>
-                  <SessionName session={caller.session} />
-                </Link>
+                · {w.session} <SessionLink session={caller.session} />
               </span>
             ) : null}{" "}
             · <TimeAgo at={approval.askedAt} />
@@ -266,6 +276,32 @@ function Facts({ approval }: { approval: ApprovalInfo }) {
   );
 }
 
+/** What a payer checks, one value a row. */
+function Payment({ input }: { input: unknown }) {
+  const w = useWords(words);
+  const { currency, ...values } = Object(input) as Record<string, unknown>;
+  return (
+    <FactList
+      className="payment"
+      facts={Object.entries(values)
+        .sort(([one], [other]) => Number(AMOUNTS.has(other)) - Number(AMOUNTS.has(one)))
+        .flatMap(([name, value]) => {
+          if (typeof value !== "string" && typeof value !== "number") return [];
+          const isAmount = AMOUNTS.has(name);
+          const shown = (
+            <>
+              <VisibleText text={isAmount && typeof currency === "string" ? `${value} ${currency}` : `${value}`} />
+              {isAmount && typeof currency !== "string" ? <span className="badge warn">{w.noCurrency}</span> : null}
+            </>
+          );
+          return [[w.values[name] ?? name, shown, "row mono"] as const];
+        })}
+    />
+  );
+}
+
+const AMOUNTS = new Set(["amount", "total", "price"]);
+
 /** Calls of other agents come through a hook, in a session that begins with the name of the agent. */
 function hookOf({ agent, session }: ApprovalInfo["caller"]): string | undefined {
   return agent !== undefined && session?.startsWith(`${agent}:`) ? agent : undefined;
@@ -287,15 +323,17 @@ const FOR_PEOPLE: ReadonlyMap<string, "byRule" | "byTool" | "unclear"> = new Map
 ]);
 
 /** For a person who decides now. The reason itself also tells a model what to write instead. */
-function Why({ approval: { verdict, reason, toolName } }: { approval: ApprovalInfo }) {
+function Why({ approval: { id, verdict, reason } }: { approval: ApprovalInfo }) {
   const w = useWords(words);
   const { key = "", values, rule } = verdict ?? {};
   const known = FOR_PEOPLE.get(key);
-  const where = new URLSearchParams(rule === undefined ? { tab: "why", tool: toolName } : { q: rule });
+  // Of what is unclear, the rule is one that this call may touch, not the reason.
+  const shownRule = known === "byRule" ? rule : undefined;
+  const where = new URLSearchParams(shownRule === undefined ? { tab: "why", approval: id } : { q: shownRule });
   return (
     <>
       {known === undefined ? <Localized text={{ key, values, text: reason }} /> : w[known]}{" "}
-      {known === undefined || rule === undefined ? null : <VisibleText as="code" text={rule} />}{" "}
+      {shownRule === undefined ? null : <VisibleText as="code" text={shownRule} />}{" "}
       <Link className="small" href={`/policy?${where}`}>
         {w.toPolicy}
       </Link>

@@ -11,6 +11,7 @@ const words = defineWords({
   ends: (time: string) => [`Ends at ${time}`, `${time} 结束`],
   until: (time: string) => [`Can be answered until ${time}`, `可在 ${time} 之前回答`],
   waitsUntil: (time: string) => [`The caller waits for the result until ${time}`, `调用者等待结果到 ${time}`],
+  days: (days: number) => [`${days} days`, `${days} 天`],
   hours: (hours: number) => [`${hours} h`, `${hours} 小时`],
   minutes: (minutes: string) => [`${minutes} min`, `${minutes} 分`],
 });
@@ -51,6 +52,7 @@ function useSecondsTo(until: number): number {
 }
 
 function spell(seconds: number, w: typeof words.en): string {
+  if (seconds >= 172_800) return w.days(Math.round(seconds / 86_400));
   if (seconds >= 3600)
     return `${w.hours(Math.floor(seconds / 3600))} ${w.minutes(pad(Math.floor((seconds % 3600) / 60)))}`;
   return `${Math.floor(seconds / 60)}:${pad(seconds % 60)}`;

@@ -120,7 +120,8 @@ export function GrantChoice({ approval, scope, onSave, onCancel }: GrantChoicePr
   // A choice without an effect is not offered, and a rule of one's own not before its effect and its sentence are shown.
   const isBad = !grant || effect?.problem !== undefined || isWithoutEffect(effect) || (!offered && !isKnown);
   useEffect(() => {
-    if (isSettled && !isBad && offered) button.current?.focus();
+    // Its sentence and the choices stay where they are read.
+    if (isSettled && !isBad && offered) button.current?.focus({ preventScroll: true });
   }, [isSettled]);
   useEffect(() => {
     if (!offered) box.current?.focus();
@@ -165,7 +166,12 @@ export function GrantChoice({ approval, scope, onSave, onCancel }: GrantChoicePr
         />
       )}
       <RuleMeaning toolName={approval.toolName} effect={effect} />
-      <div className="row answers">
+      <div className="row answers grant-save">
+        {grant ? (
+          <p className="small">
+            <Sentence grant={grant} />
+          </p>
+        ) : null}
         <Button ref={button} look="primary" hotkey="↵" disabled={!isSettled || isBad} onClick={save}>
           {w.save[scope]}
         </Button>

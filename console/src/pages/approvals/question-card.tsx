@@ -1,9 +1,11 @@
 import { ArrowLeft, MessageCircleQuestionMark } from "lucide-react";
 import { useState } from "react";
 import type { QuestionAnswerRequest, QuestionInfo } from "../../../../src/contracts/questions.ts";
-import { api, queries } from "../../api.ts";
+import { Link } from "wouter";
+import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
+import { callerText, SessionLink } from "../../parts/caller-name.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { SchemaForm } from "../../parts/schema-form.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -25,7 +27,8 @@ const words = defineWords({
   visited: ["I have been there", "我已访问"],
   send: ["Send", "发送"],
   decline: ["Decline", "拒绝"],
-  later: ["Neither", "都不是"],
+  later: ["Close without an answer", "不回答并关闭"],
+  call: ["The call that waits", "正在等待的调用"],
   back: ["All approvals", "全部审批"],
 });
 
@@ -69,6 +72,9 @@ export default function QuestionCard({ question, backTo }: { question: QuestionI
       </header>
       <div className="stack card-body">
         <VisibleText as="p" text={question.message} />
+        {question.callIds?.map((id) => (
+          <WaitingCall key={id} id={id} />
+        ))}
         {url === undefined ? (
           <>
             <SchemaForm
@@ -106,5 +112,22 @@ export default function QuestionCard({ question, backTo }: { question: QuestionI
         </div>
       </div>
     </article>
+  );
+}
+
+/** Its tool, what it is about and who made it. */
+function WaitingCall({ id }: { id: string }) {
+  const w = useWords(words);
+  const { data } = useApi("calls", "get", [id]);
+  if (!data) return null;
+  return (
+    <p className="row small">
+      <span className="muted">{w.call}:</span>
+      <Link className="mono" href={`/work/${encodeURIComponent(id)}`}>
+        <VisibleText text={data.toolName} />
+      </Link>
+      <VisibleText text={callerText(data.caller, "")} />
+      {data.caller.session === undefined ? null : <SessionLink session={data.caller.session} />}
+    </p>
   );
 }

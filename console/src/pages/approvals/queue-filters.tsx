@@ -4,11 +4,13 @@ import { RiskLevel } from "../../../../src/contracts/basics.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { useRiskNames } from "../../parts/risk-badge.tsx";
+import { useMedia } from "../../parts/use-media.ts";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { Select } from "../../parts/select.tsx";
 import type { QueueItem, QueueView } from "./queue.ts";
 
 const words = defineWords({
+  filters: ["Order and filters", "排序与筛选"],
   search: ["Search", "搜索"],
   sort: ["Order", "排序"],
   sorts: { risk: ["Risk first", "风险优先"], age: ["Oldest first", "最早优先"] },
@@ -32,59 +34,70 @@ export function QueueFilters(props: {
   const tools = useMemo(() => valuesOf(all, ({ toolName }) => toolName), [all]);
   const sessions = useMemo(() => valuesOf(all, ({ caller }) => caller.session), [all]);
   const isFiltered = [view.risk, view.tool, view.session, view.text].some((value) => value !== "");
+  const isPhone = useMedia("(max-width: 760px)");
+  const choices = (
+    <div className="row queue-choices">
+      <Select
+        className="narrow small"
+        label={w.sort}
+        value={view.sort}
+        options={[
+          ["risk", w.sorts.risk],
+          ["age", w.sorts.age],
+        ]}
+        onChoose={(sort) => onChange({ sort: sort === "age" ? "age" : "risk" })}
+      />
+      <Select
+        className="narrow small"
+        label={w.anyRisk}
+        value={view.risk}
+        options={[["", w.anyRisk], ...RiskLevel.options.map((level) => [level, names[level]] as const)]}
+        onChoose={(risk) => onChange({ risk })}
+      />
+      {tools.length > 1 || view.tool !== "" ? (
+        <Select
+          className="narrow small"
+          label={w.anyTool}
+          value={view.tool}
+          options={[["", w.anyTool], ...tools.map((tool) => [tool, tool] as const)]}
+          onChoose={(tool) => onChange({ tool })}
+        />
+      ) : null}
+      {sessions.length > 1 || view.session !== "" ? (
+        <Select
+          className="narrow small"
+          label={w.anySession}
+          value={view.session}
+          options={[["", w.anySession], ...sessions.map((session) => [session, session] as const)]}
+          onChoose={(session) => onChange({ session })}
+        />
+      ) : null}
+      <label className="inline diff-check small">
+        <input
+          type="checkbox"
+          checked={view.bySession}
+          onChange={({ target }) => onChange({ bySession: target.checked })}
+        />
+        {w.group}
+      </label>
+      {isFiltered ? (
+        <Button look="plain small" icon={X} onClick={() => onChange({ risk: "", tool: "", session: "", text: "" })}>
+          {w.clear}
+        </Button>
+      ) : null}
+    </div>
+  );
   return (
     <div className="stack queue-filters">
       <SearchBox label={w.search} value={view.text} onChange={(text) => onChange({ text })} />
-      <div className="row queue-choices">
-        <Select
-          className="narrow small"
-          label={w.sort}
-          value={view.sort}
-          options={[
-            ["risk", w.sorts.risk],
-            ["age", w.sorts.age],
-          ]}
-          onChoose={(sort) => onChange({ sort: sort === "age" ? "age" : "risk" })}
-        />
-        <Select
-          className="narrow small"
-          label={w.anyRisk}
-          value={view.risk}
-          options={[["", w.anyRisk], ...RiskLevel.options.map((level) => [level, names[level]] as const)]}
-          onChoose={(risk) => onChange({ risk })}
-        />
-        {tools.length > 1 || view.tool !== "" ? (
-          <Select
-            className="narrow small"
-            label={w.anyTool}
-            value={view.tool}
-            options={[["", w.anyTool], ...tools.map((tool) => [tool, tool] as const)]}
-            onChoose={(tool) => onChange({ tool })}
-          />
-        ) : null}
-        {sessions.length > 1 || view.session !== "" ? (
-          <Select
-            className="narrow small"
-            label={w.anySession}
-            value={view.session}
-            options={[["", w.anySession], ...sessions.map((session) => [session, session] as const)]}
-            onChoose={(session) => onChange({ session })}
-          />
-        ) : null}
-        <label className="inline diff-check small">
-          <input
-            type="checkbox"
-            checked={view.bySession}
-            onChange={({ target }) => onChange({ bySession: target.checked })}
-          />
-          {w.group}
-        </label>
-        {isFiltered ? (
-          <Button look="plain small" icon={X} onClick={() => onChange({ risk: "", tool: "", session: "", text: "" })}>
-            {w.clear}
-          </Button>
-        ) : null}
-      </div>
+      {isPhone ? (
+        <details open={isFiltered || view.bySession}>
+          <summary className="small muted">{w.filters}</summary>
+          {choices}
+        </details>
+      ) : (
+        choices
+      )}
     </div>
   );
 }

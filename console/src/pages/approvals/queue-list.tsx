@@ -35,6 +35,8 @@ interface QueueListProps {
 
 type Row = { item: QueueItem } | { session: string; ids: string[] };
 
+/** A longer time to answer is not shown. */
+const SHOWN_MS = 3_600_000;
 const ROW_HEIGHT = 62;
 const HEAD_HEIGHT = 36;
 
@@ -88,13 +90,6 @@ function ItemRow({ item, isCurrent, selected, addressOf, onSelect }: QueueListPr
         aria-current={isCurrent}
       >
         <span className="line queue-line">
-          {item.approval?.questions ? (
-            <span className="badge">
-              <MessageCircleQuestionMark size={14} aria-hidden /> {w.question}
-            </span>
-          ) : (
-            <RiskBadge level={level} short />
-          )}
           <span className="queue-subject">
             <CallSubject subject={subject} />
           </span>
@@ -103,6 +98,13 @@ function ItemRow({ item, isCurrent, selected, addressOf, onSelect }: QueueListPr
           </span>
         </span>
         <span className="line queue-line small muted">
+          {item.question || item.approval?.questions ? (
+            <span className="badge">
+              <MessageCircleQuestionMark size={14} aria-hidden /> {w.question}
+            </span>
+          ) : (
+            <RiskBadge level={level} short />
+          )}
           <span className="cut">
             {item.question ? <>{w.server}: </> : null}
             {title === undefined ? null : <>{title} · </>}
@@ -122,7 +124,9 @@ function ItemRow({ item, isCurrent, selected, addressOf, onSelect }: QueueListPr
           </span>
           <span className="queue-age">
             {isGone ? <span className="badge">{w.gone}</span> : null}
-            {!isGone && expiresAt !== undefined ? <TimeLeft until={expiresAt} /> : null}
+            {!isGone && expiresAt !== undefined && expiresAt - Date.now() < SHOWN_MS ? (
+              <TimeLeft until={expiresAt} />
+            ) : null}
           </span>
         </span>
       </Link>

@@ -58,10 +58,18 @@ export function toItems(approvals: readonly ApprovalInfo[], questions: readonly 
 
 export function compareItems({ sort, bySession }: Pick<QueueView, "sort" | "bySession">) {
   return (one: QueueItem, other: QueueItem): number => {
+    const soon = Number(endsSoon(other)) - Number(endsSoon(one));
     const session = bySession ? sessionOf(one).localeCompare(sessionOf(other)) : 0;
     const risk = sort === "risk" ? LEVELS.indexOf(other.level) - LEVELS.indexOf(one.level) : 0;
-    return session || risk || one.askedAt - other.askedAt || (one.id < other.id ? -1 : 1);
+    return session || soon || risk || one.askedAt - other.askedAt || (one.id < other.id ? -1 : 1);
   };
+}
+
+const SOON_MS = 300_000;
+
+/** What ends within minutes comes first, whatever its risk. */
+function endsSoon({ expiresAt = Infinity }: QueueItem): boolean {
+  return expiresAt - Date.now() < SOON_MS;
 }
 
 export function sessionOf({ caller }: QueueItem): string {

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useSyncExternalStore } from "react";
-import type { ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import type { NeedsYou } from "../../needs-you.ts";
 
 const words = defineWords({
   one: ["A call waits for your approval", "有一个调用等待批准"],
@@ -34,15 +34,14 @@ export function useAlertSetting(): [AlertSetting, (setting: AlertSetting) => Pro
 }
 
 /** Tells about new questions outside the page: a badge on the icon of an installed console, and notifications. */
-export function useAlerts(waiting: readonly ApprovalInfo[] | undefined): void {
+export function useAlerts({ approvals: waiting, count }: Pick<NeedsYou, "approvals" | "count">): void {
   const w = useWords(words);
   const [setting] = useAlertSetting();
   const known = useRef<ReadonlySet<string>>(undefined);
-  const count = waiting?.length;
   useEffect(() => {
-    if (count === undefined || !("setAppBadge" in navigator)) return;
+    if (!waiting || !("setAppBadge" in navigator)) return;
     void (count === 0 ? navigator.clearAppBadge() : navigator.setAppBadge(count)).catch(() => undefined);
-  }, [count]);
+  }, [count, waiting]);
   useEffect(() => {
     if (!waiting) return;
     const fresh = waiting.filter(({ id }) => known.current && !known.current.has(id));

@@ -1,8 +1,7 @@
 import { useDeferredValue, useMemo, useRef, useState } from "react";
 import { useLocation, useSearch } from "wouter";
-import { useApi, usePending } from "../../api.ts";
+import { useNeedsYou } from "../../needs-you.ts";
 import { compareItems, isShown, type QueueItem, type QueueView, StableOrder, toItems } from "./queue.ts";
-import { useOpenQuestions } from "./server-questions.tsx";
 
 export interface Queue {
   /** In the order of the list. */
@@ -20,9 +19,7 @@ export interface Queue {
 
 /** Everything that waits for a person. `answered`: what this user has just answered. */
 export function useQueue(view: QueueView, answered: ReadonlySet<string>): Queue {
-  const { data, error, refetch } = usePending();
-  const parts = useApi("server", "info", []).data?.parts;
-  const questions = useOpenQuestions(parts?.includes("questions") ?? false);
+  const { approvals: data, questions, error, refetch } = useNeedsYou();
   const [round, setRound] = useState(0);
   const order = useRef(new StableOrder());
   const all = useMemo(() => toItems(data ?? [], questions), [data, questions]);
@@ -39,7 +36,7 @@ export function useQueue(view: QueueView, answered: ReadonlySet<string>): Queue 
     isLoaded: data !== undefined,
     error,
     arrange: () => setRound((last) => last + 1),
-    refetch: () => void refetch(),
+    refetch,
   };
 }
 

@@ -33,6 +33,15 @@ const words = defineWords({
   dismissed: ["The model then decides itself.", "之后由模型自行决定。"],
   keyOption: ["Choose an option of the first open question", "选择第一个未回答问题的选项"],
   keySend: ["Send the answer (Ctrl+Enter in a field)", "发送回答（在输入框中按 Ctrl+Enter）"],
+  asked: ["", "代理请求："],
+  bounds: {
+    minutes: (value: string) => ["", `为期 ${value} 分钟`],
+    calls: (value: string) => ["", `最多 ${value} 次调用`],
+    budget: (value: string) => ["", `总预算 ${value}`],
+    allow: (value: string) => ["", `允许 ${value}`],
+  } as Record<string, (value: string) => Pair>,
+  purpose: ["", "代理说明的用途："],
+  original: ["", "英文原文"],
   noAnswer: ["not answered", "未回答"],
   wider: ["more than asked", "超出所请求"],
   noLimit: ["no limit", "不限"],
@@ -200,21 +209,30 @@ function QuestionField(props: {
   const { fields = [] } = options.find(({ label }) => answer.choices?.includes(label)) ?? {};
   const bounds = options
     .flatMap((option) => option.fields ?? [])
-    .map(
-      ({ name: field, value, unit = "" }) => `${w.fields[field]} ${value.replaceAll("\n", "、") || w.noLimit}${unit}`,
-    );
+    .map(({ name: field, value, unit = "" }) => {
+      const shown = value === "" ? "" : `${value.replaceAll("\n", "、")}${unit}`;
+      return shown === "" ? `${w.fields[field]}${w.noLimit}` : (w.bounds[field]?.(shown) ?? shown);
+    });
   const hasFields = bounds.length > 0;
   const { language } = useLanguage();
   const isTranslated = hasFields && language === "zh";
+  const purpose = /\nThe agent says what for: (.*)$/s.exec(question)?.[1];
   const shown = (text: string): string => (hasFields ? (w.labels[text] ?? text) : text);
   return (
     <fieldset className="stack user-question">
       <legend>
         {header ? <VisibleText className="badge" text={shown(header)} /> : null}{" "}
-        {isTranslated ? <VisibleText as="p" text={`${bounds.join("；")}。`} /> : null}
-        <VisibleText lang={isTranslated ? "en" : undefined} text={question} />
+        {isTranslated ? <VisibleText as="p" text={`${w.asked}${bounds.join("；")}。`} /> : null}
+        {isTranslated && purpose !== undefined ? <VisibleText as="p" text={`${w.purpose}${purpose}`} /> : null}
+        {isTranslated ? null : <VisibleText text={question} />}
         {multiple && options.length > 0 ? <span className="small muted"> · {w.several}</span> : null}
       </legend>
+      {isTranslated ? (
+        <details className="small muted">
+          <summary>{w.original}</summary>
+          <VisibleText as="p" lang="en" text={question} />
+        </details>
+      ) : null}
       {options.map(({ label, description }, at) => (
         <label key={label} className="user-option">
           <input

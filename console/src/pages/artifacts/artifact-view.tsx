@@ -15,6 +15,7 @@ import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { Select } from "../../parts/select.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
+import { useThemeFragment } from "../../theme.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { VersionList } from "./version-list.tsx";
 
@@ -125,6 +126,7 @@ function lookOf({ contentType, content }: ArtifactDetail): "frame" | "picture" |
 function Rendered({ artifact, session }: { artifact: ArtifactDetail; session: string }) {
   const w = useWords(words);
   const { id, title, contentType, content, shown } = artifact;
+  const dark = useThemeFragment();
   if (lookOf(artifact) === "picture") {
     return <img className="picture" src={`data:${contentType};base64,${content.replaceAll(/\s/g, "")}`} alt={title} />;
   }
@@ -132,12 +134,12 @@ function Rendered({ artifact, session }: { artifact: ArtifactDetail; session: st
   return (
     // Without allow-same-origin it has no origin: no cookie, no storage, nothing of this page.
     <iframe
-      key={shown.version}
+      key={`${shown.version}${dark}`}
       className="canvas"
       title={w.frame}
       sandbox="allow-scripts"
       referrerPolicy="no-referrer"
-      src={endpointUrl(`/api/artifacts/${encodeURIComponent(id)}/document`, query).href}
+      src={`${endpointUrl(`/api/artifacts/${encodeURIComponent(id)}/document`, query).href}${dark}`}
     />
   );
 }

@@ -25,7 +25,7 @@ import { Facets } from "./facets.tsx";
 import "./audit.css";
 
 const words = defineWords({
-  title: ["Audit", "审计"],
+  title: ["Audit log", "审计日志"],
   lead: [
     "Entries are written before each effect and chained by hashes, so later changes and deletions are detected.",
     "每条记录都在生效前写入，并以哈希链相连，事后的改动或删除都能被发现。",

@@ -1,19 +1,26 @@
 import type { AuditFilter, AuditPage } from "../../../../src/contracts/audit.ts";
 import { defineWords, type Pair, useLanguage, useWords } from "../../language.tsx";
 import { formatNumber } from "../../parts/format.ts";
+import { useMedia } from "../../parts/use-media.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
+  filters: ["Filters", "筛选"],
+  lead: [
+    "Counts are of entries: a call that waited has several. Work counts calls.",
+    "以下为记录数：等待过的调用有多条记录。“工作”页统计调用数。",
+  ],
   names: {
     tool: ["Tool", "工具"],
-    status: ["State", "状态"],
+    status: ["Outcome", "结果"],
     decision: ["Verdict", "裁决"],
     user: ["Caller", "调用者"],
   },
   values: {
     completed: ["completed", "完成"],
     failed: ["failed", "失败"],
-    pending: ["asked", "已询问"],
+    denied: ["denied", "已拒绝"],
+    pending: ["waits", "等待"],
     unknown: ["outcome unknown", "结果未知"],
     allow: ["allowed", "允许"],
     ask: ["asked", "询问"],
@@ -33,8 +40,10 @@ export function Facets(props: {
   const { language } = useLanguage();
   const textOf = (name: Facet, value: string): string =>
     name !== "tool" && name !== "user" && Object.hasOwn(w.values, value) ? (w.values[value] ?? value) : value;
-  return (
+  const isPhone = useMedia("(max-width: 760px)");
+  const facets = (
     <div className="stack facets">
+      <p className="small muted">{w.lead}</p>
       {props.facets
         .filter(({ values }) => values.length > 0)
         .map(({ name, values }) => (
@@ -57,5 +66,12 @@ export function Facets(props: {
           </div>
         ))}
     </div>
+  );
+  if (!isPhone) return facets;
+  return (
+    <details open={Object.values(props.chosen).some((value) => value !== undefined)}>
+      <summary className="small muted">{w.filters}</summary>
+      {facets}
+    </details>
   );
 }

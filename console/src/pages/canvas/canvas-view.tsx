@@ -10,6 +10,7 @@ import { PageFrame } from "../../parts/page-frame.tsx";
 import { Select } from "../../parts/select.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useAction } from "../../parts/use-action.tsx";
+import { useThemeFragment } from "../../theme.ts";
 import { OneLine } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
@@ -66,6 +67,7 @@ function Shown({ surface }: { surface: CanvasSurface }) {
   const [failure, act] = useAction("canvas");
   const mayCall = useScope("call");
   const { session = "", artifact, version, kind, title, url, at } = surface;
+  const dark = useThemeFragment();
   const v = `${artifact}-${version}-${at}`;
   const hide = (): void =>
     act(api.calls.execute({ tool: "canvas", input: { action: "hide" }, session: session || undefined }));
@@ -91,12 +93,12 @@ function Shown({ surface }: { surface: CanvasSurface }) {
       {failure}
       {/* Without allow-same-origin it has no origin: no cookie, no storage, nothing of this page. */}
       <iframe
-        key={v}
+        key={`${v}${dark}`}
         className="canvas"
         title={w.frame}
         sandbox="allow-scripts"
         referrerPolicy="no-referrer"
-        src={endpointUrl("/api/canvas/document", { session: session || undefined, v: `${v}` }).href}
+        src={`${endpointUrl("/api/canvas/document", { session: session || undefined, v: `${v}` }).href}${dark}`}
       />
     </section>
   );

@@ -35,6 +35,8 @@ export function ServerProblem({ server }: { server: McpServerInfo }) {
     nextTryAt === undefined ? undefined : w.next(Math.max(0, Math.ceil((nextTryAt - now) / 1000))),
     failedAt === undefined ? undefined : w.failed(formatClock(failedAt, language)),
   ].filter((fact) => fact !== undefined);
+  // What a person can do may follow what happened: it is said once.
+  const [what = "", advice = ""] = error.split(/(?<=\))\. (?=[A-Z])/);
   const isFault = state === "unavailable" || state === "connecting";
   // The message often ends with these lines.
   const lines = stderr.slice(-SHOWN_LINES).filter((line) => !error.includes(line.trim()));
@@ -42,8 +44,12 @@ export function ServerProblem({ server }: { server: McpServerInfo }) {
     <div className={`notice ${isFault ? "bad" : "warn"}`}>
       <TriangleAlert size={18} aria-hidden />
       <div className="grow pre mcp-reason">
-        <VisibleText as="strong" lang="en" text={error} />
-        {isFault ? <p>{w.act(server.origin)}</p> : null}
+        <VisibleText as="strong" lang="en" text={what} />
+        {advice !== "" ? (
+          <VisibleText as="p" lang="en" text={advice} />
+        ) : isFault ? (
+          <p>{w.act(server.origin)}</p>
+        ) : null}
         {facts.length > 0 ? <p className="small">{facts.join(" · ")}</p> : null}
         {lines.length > 0 ? (
           <details className="small">

@@ -1,9 +1,9 @@
 import { CircleStop } from "lucide-react";
-import { Link } from "wouter";
 import type { GrantInfo } from "../../../../src/contracts/grants.ts";
 import type { ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import { api, useApi, useScope } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { SessionLink } from "../../parts/caller-name.tsx";
 import { SureButton } from "../../parts/button.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { useAction } from "../../parts/use-action.tsx";
@@ -15,12 +15,17 @@ const words = defineWords({
   title: ["Grants that last", "有效的授权"],
   lead: ["What you allowed beyond one call.", "你在单次调用之外允许的内容。"],
   ofCaller: ["This caller already has", "此调用者已有的授权"],
+  later: [
+    "A grant that was given after this question does not answer it: approve this call once.",
+    "在此请求之后给出的授权不会回答它：请对此调用批准一次。",
+  ],
   uses: (left: number, max: number) => [`${left} of ${max} calls left`, `剩余 ${left} / ${max} 次调用`],
   budget: (left: number, max: number, unit: string) => [
     `${left} of ${max} ${unit} left`,
     `剩余 ${left} / ${max} ${unit}`,
   ],
   unknown: (count: number) => [`${count} with an unknown outcome`, `${count} 次结果未知`],
+  why: (purpose: string) => [`purpose: ${purpose}`, `用途：${purpose}`],
   anyone: ["anyone", "任何人"],
   task: (name: string) => [`task ${name}`, `任务 ${name}`],
   subagents: ["subagents", "子代理"],
@@ -51,7 +56,7 @@ export function GrantList({ canChange }: { canChange: boolean }) {
 }
 
 /** What is left of the grants that this caller may use: a call asks in spite of them if it needs more. */
-export function GrantsOf({ caller }: { caller: Caller }) {
+export function GrantsOf({ caller, askedAt }: { caller: Caller; askedAt?: number }) {
   const w = useWords(words);
   const canChange = useScope("approve");
   const { data } = useApi("grants", "list", [{}], LIVE);
@@ -65,6 +70,9 @@ export function GrantsOf({ caller }: { caller: Caller }) {
           <GrantRow key={grant.id} grant={grant} canChange={canChange} />
         ))}
       </ul>
+      {own.some(({ createdAt }) => askedAt !== undefined && createdAt > askedAt) ? (
+        <p className="small muted">{w.later}</p>
+      ) : null}
     </section>
   );
 }
@@ -107,11 +115,13 @@ function GrantRow({ grant, canChange }: { grant: GrantInfo; canChange: boolean }
         ))}
       </code>
       <span className="small muted">
-        <VisibleText text={[who.join(" · ") || w.anyone, why, ...left].join(" · ")} />
+        <VisibleText
+          text={[who.join(" · ") || (session ? "" : w.anyone), w.why(why), ...left].filter(Boolean).join(" · ")}
+        />
         {session ? (
           <>
             {" "}
-            · {w.session} <Link href={`/sessions/${encodeURIComponent(session)}`}>{session}</Link>
+            · {w.session} <SessionLink session={session} />
           </>
         ) : null}
       </span>

@@ -12,6 +12,7 @@ import { VisibleText } from "../../parts/visible-text.tsx";
 import { originOf } from "./rule-list.tsx";
 
 const words = defineWords({
+  decisions: { deny: ["Deny", "拒绝"], ask: ["Ask", "询问"], allow: ["Allow", "允许"] },
   title: ["Probable mistakes", "可能的错误"],
   edit: ["Edit the rule", "编辑规则"],
   revoke: ["Revoke the rule", "撤销规则"],
@@ -68,7 +69,9 @@ function Finding(props: {
       <div className="stack">
         {finding.rule === undefined ? null : (
           <span className="row">
-            {finding.decision === undefined ? null : <DecisionBadge verdict={{ decision: finding.decision }} />}
+            {finding.decision === undefined ? null : (
+              <DecisionBadge verdict={{ decision: finding.decision }} text={w.decisions[finding.decision]} />
+            )}
             <VisibleText as="code" className="rule-text" text={finding.rule} />
             {origin === undefined ? null : (
               <span className="small muted">{originOf({ origin, line: finding.line })}</span>

@@ -1,9 +1,10 @@
 import { Pencil, Scale, Undo2 } from "lucide-react";
-import { Link, useSearchParams } from "wouter";
+import { useSearchParams } from "wouter";
 import type { PolicyInfo, RuleInfo } from "../../../../src/contracts/policy.ts";
 import { api } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
+import { SessionLink } from "../../parts/caller-name.tsx";
 import { Button, SureButton } from "../../parts/button.tsx";
 import { Choices } from "../../parts/choices.tsx";
 import { Empty } from "../../parts/empty.tsx";
@@ -144,7 +145,7 @@ function RuleRow(props: {
   }
   return (
     <li className={rule.hits === 0 ? "list-row rule-row unused" : "list-row rule-row"} aria-label={rule.rule}>
-      <DecisionBadge verdict={{ decision }} />
+      <DecisionBadge verdict={{ decision }} text={w.decisions[decision]} />
       <code data-row tabIndex={-1} className="rule-text">
         <VisibleText text={rule.rule} />
       </code>
@@ -162,7 +163,7 @@ function RuleRow(props: {
           place
         ) : (
           <>
-            {w.session} <Link href={`/sessions/${encodeURIComponent(session)}`}>{session}</Link>
+            {w.session} <SessionLink session={session} />
           </>
         )}
       </span>

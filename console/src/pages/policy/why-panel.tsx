@@ -3,6 +3,7 @@ import { Link, useSearchParams } from "wouter";
 import type { Explanation } from "../../../../src/contracts/policy.ts";
 import { api, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { GrantsOf } from "./grant-list.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -46,7 +47,7 @@ interface Sample {
   input: string;
 }
 
-/** The verdict for a sample call, with every step of the decision. `?call=ID` takes a past call. */
+/** The verdict for a sample call, with every step of the decision. `?call=ID` takes a past call, `?approval=ID` a waiting one. */
 export function WhyPanel() {
   const w = useWords(words);
   const [search, setSearch] = useSearchParams();
@@ -69,7 +70,9 @@ export function WhyPanel() {
     setProblem(undefined);
     api.policy.explain({ tool, input: parsed, mode }).then(setExplained, setProblem);
   };
-  const found = past.data;
+  const approvalId = search.get("approval") ?? "";
+  const asked = useApi("approvals", "get", approvalId === "" ? undefined : [approvalId]).data;
+  const found = past.data ?? asked;
   useEffect(() => {
     if (!found) return;
     const taken = { tool: found.toolName, input: JSON.stringify(found.input ?? {}, null, 2) };
@@ -100,6 +103,7 @@ export function WhyPanel() {
           />
         </label>
         {past.error ? <Failure error={past.error} /> : null}
+        {asked ? <GrantsOf caller={asked.caller} askedAt={asked.askedAt} /> : null}
         {found?.verdict ? (
           <p className="row small">
             {w.before} <DecisionBadge verdict={found.verdict} />{" "}

@@ -5,6 +5,7 @@ import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { formatDateTime, formatDuration } from "../../parts/format.ts";
 import { Loaded } from "../../parts/loaded.tsx";
+import { Table } from "../../parts/table.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
@@ -106,42 +107,32 @@ function RunTable({ runs }: { runs: readonly ScheduleRun[] }) {
   const w = useWords(words);
   const { language } = useLanguage();
   return (
-    <div className="scroll-x" role="region" aria-label={w.runs} tabIndex={0}>
-      <table className="table">
-        <thead>
-          <tr>
-            <th>{w.number}</th>
-            <th>{w.due}</th>
-            <th>{w.state}</th>
-            <th>{w.took}</th>
-            <th>{w.outcome}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {runs.map((run) => (
-            <tr key={run.number}>
-              <td className="mono muted">{run.number}</td>
-              <td className="muted">{formatDateTime(run.dueAt, language)}</td>
-              <td>
-                <RunBadge state={run.state} />
-              </td>
-              <td className="mono muted">
-                {run.startedAt === undefined || run.endedAt === undefined
-                  ? ""
-                  : formatDuration(run.endedAt - run.startedAt)}
-              </td>
-              <td>
-                <span className="row">
-                  {run.missed > 0 ? <span className="badge warn">{w.missed(run.missed)}</span> : null}
-                  {run.trigger === "request" ? <span className="badge">{w.requested(run.by)}</span> : null}
-                  {run.outcome ? <VisibleText text={run.outcome} /> : null}
-                  <RunLinks run={run} />
-                </span>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label={w.runs}
+      rows={runs}
+      keyOf={({ number }) => number}
+      columns={[
+        { head: w.number, look: "mono muted", cell: ({ number }) => number },
+        { head: w.due, look: "muted nowrap", cell: ({ dueAt }) => formatDateTime(dueAt, language) },
+        { head: w.state, cell: ({ state }) => <RunBadge state={state} /> },
+        {
+          head: w.took,
+          look: "mono muted nowrap",
+          cell: ({ startedAt, endedAt }) =>
+            startedAt === undefined || endedAt === undefined ? "–" : formatDuration(endedAt - startedAt),
+        },
+        {
+          head: w.outcome,
+          cell: (run) => (
+            <span className="line">
+              {run.missed > 0 ? <span className="badge warn">{w.missed(run.missed)}</span> : null}
+              {run.trigger === "request" ? <span className="badge">{w.requested(run.by)}</span> : null}
+              {run.outcome ? <VisibleText lang="en" text={run.outcome} /> : null}
+              <RunLinks run={run} />
+            </span>
+          ),
+        },
+      ]}
+    />
   );
 }

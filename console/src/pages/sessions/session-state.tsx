@@ -13,7 +13,7 @@ export const stateWords = defineWords<Record<SessionState, Pair>>({
 
 const words = defineWords({
   forYou: (count: number) => [
-    count > 1 ? `waiting for you (${count})` : "waiting for you",
+    count > 1 ? `waits for you (${count})` : "waits for you",
     count > 1 ? `等你处理（${count}）` : "等你处理",
   ],
   tokens: (input: string, output: string) => [

@@ -1,6 +1,6 @@
 import { CornerDownRight, MessagesSquare, Plus } from "lucide-react";
 import { Link, useLocation, useSearchParams } from "wouter";
-import type { SessionQuestion, SessionState } from "../../../../src/contracts/sessions.ts";
+import type { AgentSessionInfo, SessionQuestion, SessionState } from "../../../../src/contracts/sessions.ts";
 import { api, useApi, useScope } from "../../api.ts";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
@@ -64,6 +64,11 @@ function SessionsList() {
   const state = STATES.find((each) => each === search.get("state"));
   const [failure, act] = useAction("sessions");
   const query = useApi("sessions", "list", [{ limit: 200, state }], LIVE);
+  const all = useApi("sessions", "list", [{ limit: 200 }], LIVE).data;
+  const countOfState = (wanted?: SessionState): number | undefined =>
+    all && all.items.length < 200
+      ? all.items.filter((each) => wanted === undefined || each.state === wanted).length
+      : undefined;
   const canAnswer = query.data?.canAnswer;
   const mayBegin = useScope("call") && canAnswer === true;
   const begin = (): void => act(api.sessions.create(), ({ key }) => go(addressOfSession(key)));
@@ -79,7 +84,10 @@ function SessionsList() {
       <Choices
         label={w.state}
         chosen={state ?? "all"}
-        choices={[["all", w.all], ...STATES.map((each) => [each, states[each]] as const)]}
+        choices={[
+          ["all", w.all, countOfState()],
+          ...STATES.map((each) => [each, states[each], countOfState(each)] as const),
+        ]}
         onChoose={(each) => setSearch(each === "all" ? {} : { state: each })}
       />
       <Loaded query={query}>
@@ -92,12 +100,17 @@ function SessionsList() {
               lead={state === undefined ? w.noneLead : undefined}
             />
           ) : (
-            <SessionRows rows={treeOf(items)} />
+            <SessionRows rows={treeOf(items.toSorted(byWait))} />
           )
         }
       </Loaded>
     </PageFrame>
   );
+}
+
+/** Those that wait for a person first. */
+function byWait(one: AgentSessionInfo, other: AgentSessionInfo): number {
+  return Number(other.questionCount > 0) - Number(one.questionCount > 0);
 }
 
 function SessionRows({ rows }: { rows: readonly TreeRow[] }) {

@@ -13,10 +13,10 @@ import { useAction } from "../../parts/use-action.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
-  title: ["Hooks in other agents", "其他智能体中的钩子"],
+  title: ["Hooks in other agents", "其他代理中的钩子"],
   lead: [
     "Haft judges the calls of these agents. The agent runs them itself.",
-    "Haft 判断这些智能体的调用，由智能体自己运行。",
+    "Haft 判断这些代理的调用，由代理自己运行。",
   ],
   none: (agent: string) => [
     `Haft has not installed a hook of ${agent} for this folder. In a terminal: haft hook install ${agent}`,

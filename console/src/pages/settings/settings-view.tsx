@@ -1,7 +1,8 @@
 import { LogOut } from "lucide-react";
 import type { ServerInfo } from "../../../../src/contracts/server.ts";
-import { useApi, usePending, useScope } from "../../api.ts";
+import { useApi, useScope } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { useNeedsYou } from "../../needs-you.ts";
 import { Button } from "../../parts/button.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
@@ -102,7 +103,7 @@ function BrowserSettings() {
 function ServerFacts() {
   const w = useWords(words);
   const query = useApi("server", "info", []);
-  const asked = usePending().data?.length ?? 0;
+  const asked = useNeedsYou().count;
   const { data } = query;
   if (!data) return <Loaded query={query}>{() => null}</Loaded>;
   const { store, sandbox, load, warnings } = data;

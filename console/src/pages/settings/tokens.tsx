@@ -1,7 +1,7 @@
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import type { Scope } from "../../../../src/contracts/identity.ts";
-import type { NewToken, TokenInfo } from "../../../../src/contracts/tokens.ts";
+import type { NewToken } from "../../../../src/contracts/tokens.ts";
 import { api, queries, useApi } from "../../api.ts";
 import { defineWords, type Pair, useWords } from "../../language.tsx";
 import { Button, SureButton } from "../../parts/button.tsx";
@@ -9,6 +9,7 @@ import { CopyButton } from "../../parts/copy-button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { Select } from "../../parts/select.tsx";
+import { Table } from "../../parts/table.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
@@ -91,48 +92,37 @@ export function Tokens() {
         </Loaded>
         {data?.items.length === 0 ? <p className="muted">{w.none}</p> : null}
         {data && data.items.length > 0 ? (
-          <div className="scroll-x" tabIndex={0} role="region" aria-label={w.list}>
-            <table className="table">
-              <thead>
-                <tr>
-                  <th>{w.name}</th>
-                  <th>{w.may}</th>
-                  <th>{w.made}</th>
-                  <th>{w.until}</th>
-                  <th>
-                    <span className="sr-only">{w.action}</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {data.items.map((token) => (
-                  <TokenRow key={token.id} token={token} onRevoke={() => revoke(token.id)} />
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table
+            label={w.list}
+            rows={data.items}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                head: w.name,
+                cell: ({ name, kind }) => (
+                  <>
+                    <VisibleText text={name} /> {kind === "session" ? <span className="badge">{w.browser}</span> : null}
+                  </>
+                ),
+              },
+              { head: w.may, look: "mono", cell: ({ scopes }) => scopes.join(", ") },
+              { head: w.made, look: "muted", cell: ({ createdAt }) => <TimeAgo at={createdAt} /> },
+              {
+                head: w.until,
+                look: "muted",
+                cell: ({ expiresAt }) => (expiresAt === undefined ? w.validity[0] : <TimeAgo at={expiresAt} />),
+              },
+              {
+                head: w.action,
+                cell: ({ id }) => (
+                  <SureButton look="danger small" text={w.revoke} sure={w.really} onSure={() => revoke(id)} />
+                ),
+              },
+            ]}
+          />
         ) : null}
       </div>
     </section>
-  );
-}
-
-function TokenRow({ token, onRevoke }: { token: TokenInfo; onRevoke: () => void }) {
-  const w = useWords(words);
-  return (
-    <tr>
-      <td>
-        <VisibleText text={token.name} /> {token.kind === "session" ? <span className="badge">{w.browser}</span> : null}
-      </td>
-      <td className="mono">{token.scopes.join(", ")}</td>
-      <td className="muted">
-        <TimeAgo at={token.createdAt} />
-      </td>
-      <td className="muted">{token.expiresAt === undefined ? w.validity[0] : <TimeAgo at={token.expiresAt} />}</td>
-      <td>
-        <SureButton look="danger small" text={w.revoke} sure={w.really} onSure={onRevoke} />
-      </td>
-    </tr>
   );
 }
 

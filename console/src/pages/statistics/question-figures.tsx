@@ -3,17 +3,28 @@ import type { RiskLevel } from "../../../../src/contracts/basics.ts";
 import type { QuestionStatistics } from "../../../../src/contracts/statistics.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { useNeedsYou } from "../../needs-you.ts";
 import { Failure } from "../../parts/failure.tsx";
 import { countOf, formatDuration, formatNumber } from "../../parts/format.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { useNow } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
-  title: ["Questions to people", "对人的询问"],
+  title: ["Requests for approval", "审批请求"],
   total: (asked: number, yes: number, no: number, open: number, ended: number) => [
-    `${countOf(asked, "question")}: ${yes} yes, ${no} no, ${open} open, ${ended} ended without a person's answer.`,
-    `共 ${asked} 次询问：同意 ${yes}，拒绝 ${no}，待回答 ${open}，未经人回答而结束 ${ended}。`,
+    `${countOf(asked, "request")}: ${yes} yes, ${no} no, ${open} open, ${ended} ended without a person's answer.`,
+    `共 ${asked} 次请求：同意 ${yes}，拒绝 ${no}，待回答 ${open}，未经人回答而结束 ${ended}。`,
+  ],
+  now: (count: number, since: string) => [
+    count === 0
+      ? "Nothing waits for you now."
+      : `${count} ${count === 1 ? "waits" : "wait"} for you now, with questions of agents and MCP servers; the first for ${since}.`,
+    count === 0
+      ? "现在没有等你处理的请求。"
+      : `现在有 ${count} 个等你处理（包括代理和 MCP 服务器的提问），最早的已等待 ${since}。`,
   ],
   speed: (median: string, unread: number) => [
     `Half of the answers took less than ${median}; ${unread} took less than 2 s: probably unread.`,
@@ -27,6 +38,7 @@ const words = defineWords({
   person: ["Person", "人员"],
   tool: ["Tool", "工具"],
   risk: ["Risk", "风险"],
+  by: (what: string) => [`By ${what.toLowerCase()}`, `按${what}`],
   nobody: ["no name given", "未命名"],
   asked: ["Asked", "询问"],
   answered: ["Answered", "已回答"],
@@ -47,16 +59,19 @@ type Row = QuestionStatistics["tools"][number] & { hours?: number };
 export function QuestionFigures({ from, to }: { from: number; to: number }) {
   const w = useWords(words);
   const { data, error, refetch } = useApi("statistics", "questions", [{ from, to }]);
+  const needs = useNeedsYou();
+  const now = useNow(10_000);
+  const waits = needs.since === undefined ? "" : formatDuration(Math.max(0, now - needs.since));
   // A server without a store has no log.
   if (error && "code" in error && error.code === "not_here") return null;
   if (error) return <Failure error={error} again={() => void refetch()} />;
   if (!data || data.asked === 0) return null;
   const { asked, yes, no, open, ended, unread, medianMs, proposals, people, tools, risks } = data;
   return (
-    <Panel className="scroll-x" title={w.title} isBare>
+    <Panel title={w.title} isBare>
       <div className="body">
         <p>
-          <strong>{w.total(asked, yes, no, open, ended)}</strong>
+          <strong>{w.total(asked, yes, no, open, ended)}</strong> {w.now(needs.count, waits)}
         </p>
         <p className="small muted">
           {yes + no > 0 ? w.speed(formatDuration(medianMs), unread) : ""}{" "}
@@ -79,34 +94,41 @@ function Figures({ head, rows, isRisk = false }: { head: string; rows: readonly 
   const { language } = useLanguage();
   if (rows.length === 0) return null;
   const hasHours = rows.some(({ hours }) => hours !== undefined);
+  const isAnswered = ({ yes, no }: Row): boolean => yes + no > 0;
+  const columns: Column<Row>[] = [
+    {
+      head,
+      look: isRisk ? "" : "mono",
+      cell: ({ name }) =>
+        isRisk && isLevel(name) ? <RiskBadge level={name} /> : <VisibleText text={name || w.nobody} />,
+    },
+    { head: hasHours ? w.answered : w.asked, cell: ({ asked }) => formatNumber(asked, language) },
+    { head: w.yes, cell: ({ yes }) => formatNumber(yes, language) },
+    {
+      head: w.share,
+      cell: (row) => (isAnswered(row) ? `${Math.round((row.yes / (row.yes + row.no)) * 100)} %` : "–"),
+    },
+    {
+      head: w.unread,
+      look: ({ unread }) => (unread > 0 ? "field-error" : "muted"),
+      cell: ({ unread }) => formatNumber(unread, language),
+    },
+    { head: w.median, cell: (row) => (isAnswered(row) ? formatDuration(row.medianMs) : "–") },
+  ];
+  const perHour: Column<Row> = {
+    head: w.perHour,
+    cell: ({ asked, hours }) => (asked / Math.max(1, hours ?? 1)).toFixed(1),
+  };
   return (
-    <table className="table numbers">
-      <thead>
-        <tr>
-          <th>{head}</th>
-          <th>{hasHours ? w.answered : w.asked}</th>
-          <th>{w.yes}</th>
-          <th>{w.share}</th>
-          <th>{w.unread}</th>
-          <th>{w.median}</th>
-          {hasHours ? <th>{w.perHour}</th> : null}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map(({ name, asked, yes, no, unread, medianMs, hours }) => (
-          <tr key={name}>
-            <td className={isRisk ? undefined : "mono"}>
-              {isRisk && isLevel(name) ? <RiskBadge level={name} /> : <VisibleText text={name || w.nobody} />}
-            </td>
-            <td>{formatNumber(asked, language)}</td>
-            <td>{formatNumber(yes, language)}</td>
-            <td>{yes + no === 0 ? "–" : `${Math.round((yes / (yes + no)) * 100)} %`}</td>
-            <td className={unread > 0 ? "field-error" : "muted"}>{formatNumber(unread, language)}</td>
-            <td>{yes + no === 0 ? "–" : formatDuration(medianMs)}</td>
-            {hasHours ? <td>{(asked / Math.max(1, hours ?? 1)).toFixed(1)}</td> : null}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <section>
+      <h3 className="table-title">{w.by(head)}</h3>
+      <Table
+        label={w.by(head)}
+        isNumbers
+        rows={rows}
+        keyOf={({ name }) => name}
+        columns={hasHours ? [...columns, perHour] : columns}
+      />
+    </section>
   );
 }

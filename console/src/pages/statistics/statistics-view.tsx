@@ -9,6 +9,7 @@ import { countOf, formatDuration, formatNumber } from "../../parts/format.ts";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { Table } from "../../parts/table.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { QuestionFigures } from "./question-figures.tsx";
@@ -28,6 +29,7 @@ const words = defineWords({
   byTool: ["By tool", "按工具"],
   byCaller: ["By caller", "按调用者"],
   calls: ["Calls", "调用"],
+  ended: ["Ended", "已结束"],
   failures: ["Failed", "失败"],
   denials: ["Denied", "拒绝"],
   p50: ["Half within (p50)", "半数以内 (p50)"],
@@ -40,13 +42,13 @@ const words = defineWords({
   none: ["No calls in this time", "这段时间没有调用"],
   noneLead: ["Choose a longer time, or call a tool.", "选择更长的时间，或调用一个工具。"],
   perTime: (each: string) => [`Calls per ${each}`, `每 ${each} 的调用数`],
-  latency: ["Run time, without waiting for people", "运行时间（不含等待审批）"],
+  latency: ["Run time, without waiting", "运行时间（不含等待）"],
   waiting: (each: string) => [`Time waited for people per ${each}`, `每 ${each} 等待审批的时间`],
   noWait: ["No call waited for a person.", "没有等待过审批。"],
-  runTime: ["Run time excludes the time a call waited for a person.", "运行时间不含调用等待审批的时间。"],
+  runTime: ["Run time excludes waiting for a person or in a queue.", "运行时间不含等待审批和排队的时间。"],
   total: (calls: string, share: string, waited: string) => [
-    `${countOf(calls, "call")}, ${share} failed. ${waited === "" ? "" : `Waited for people: ${waited}.`}`,
-    `共 ${calls} 次调用，${share} 失败。${waited === "" ? "" : `等待审批：${waited}。`}`,
+    `${countOf(calls, "call")} ended, ${share} failed. ${waited === "" ? "" : `They waited for people: ${waited}.`}`,
+    `${calls} 次调用已结束，${share} 失败。${waited === "" ? "" : `它们等待审批：${waited}。`}`,
   ],
 });
 
@@ -169,44 +171,41 @@ function Figures(props: { data: StatisticsInfo; by: "tool" | "caller"; onChoose:
         </p>
         <Tabs label={w.by} tabs={{ tool: w.byTool, caller: w.byCaller }} chosen={by} onChoose={props.onChoose} />
       </header>
-      <div className="scroll-x" tabIndex={0}>
-        <table className="table numbers">
-          <thead>
-            <tr>
-              <th>{by === "tool" ? w.tool : w.caller}</th>
-              <th>{w.calls}</th>
-              <th>{w.failures}</th>
-              <th>{w.denials}</th>
-              <th title={w.p50}>p50</th>
-              <th title={w.p95}>p95</th>
-              <th>{w.waited}</th>
-              <th>{w.returned}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((row) => (
-              <tr key={row.name}>
-                <td className="mono">
-                  {row.path === undefined ? (
-                    <VisibleText text={row.name || w.nobody} />
-                  ) : (
-                    <Link href={row.path}>
-                      <VisibleText text={row.name} />
-                    </Link>
-                  )}
-                </td>
-                <td>{formatNumber(row.count, language)}</td>
-                <td className={row.failures > 0 ? "field-error" : "muted"}>{formatNumber(row.failures, language)}</td>
-                <td className={row.denials > 0 ? "field-error" : "muted"}>{formatNumber(row.denials, language)}</td>
-                <td>{formatDuration(row.p50Ms)}</td>
-                <td>{formatDuration(row.p95Ms)}</td>
-                <td>{row.waitedMs > 0 ? formatDuration(row.waitedMs) : "–"}</td>
-                <td className="muted">{(row.bytes / 1024).toFixed(1)} KB</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label={by === "tool" ? w.byTool : w.byCaller}
+        isNumbers
+        rows={shown}
+        keyOf={({ name }) => name}
+        columns={[
+          {
+            head: by === "tool" ? w.tool : w.caller,
+            look: "mono",
+            cell: ({ name, path }) =>
+              path === undefined ? (
+                <VisibleText text={name || w.nobody} />
+              ) : (
+                <Link href={path}>
+                  <VisibleText text={name} />
+                </Link>
+              ),
+          },
+          { head: w.ended, cell: (row) => formatNumber(row.count, language) },
+          {
+            head: w.failures,
+            look: (row) => (row.failures > 0 ? "field-error" : "muted"),
+            cell: (row) => formatNumber(row.failures, language),
+          },
+          {
+            head: w.denials,
+            look: (row) => (row.denials > 0 ? "" : "muted"),
+            cell: (row) => formatNumber(row.denials, language),
+          },
+          { head: "p50", title: w.p50, cell: (row) => formatDuration(row.p50Ms) },
+          { head: "p95", title: w.p95, cell: (row) => formatDuration(row.p95Ms) },
+          { head: w.waited, cell: (row) => (row.waitedMs > 0 ? formatDuration(row.waitedMs) : "–") },
+          { head: w.returned, look: "muted", cell: (row) => `${(row.bytes / 1024).toFixed(1)} KB` },
+        ]}
+      />
     </section>
   );
 }

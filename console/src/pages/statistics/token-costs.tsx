@@ -5,6 +5,7 @@ import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { formatNumber } from "../../parts/format.ts";
 import { Panel } from "../../parts/panel.tsx";
+import { Table } from "../../parts/table.tsx";
 
 const words = defineWords({
   title: ["What tools cost the context", "工具占用的上下文"],
@@ -42,7 +43,7 @@ export function TokenCosts({ from, to }: { from: number; to: number }) {
   const shown = data.tools.filter(({ isShown }) => isShown).length;
   const rows = isWhole ? data.tools : data.tools.slice(0, FIRST);
   return (
-    <Panel className="scroll-x" title={w.title} isBare>
+    <Panel title={w.title} isBare>
       <div className="body">
         <p className="small muted">
           {w.shown}: {shown} / {data.tools.length}, {formatNumber(data.shownTokens, language)} {w.tokens}. {w.all}:{" "}
@@ -50,30 +51,24 @@ export function TokenCosts({ from, to }: { from: number; to: number }) {
           {data.counter === "estimate" ? w.estimated : `${w.counted} ${data.counter}.`} {w.fromBytes}
         </p>
       </div>
-      <table className="table numbers">
-        <thead>
-          <tr>
-            <th>{w.tool}</th>
-            <th>{w.definition}</th>
-            <th>{w.compact}</th>
-            <th>{w.seen}</th>
-            <th>{w.calls}</th>
-            <th>{w.returned}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.tool}>
-              <td className="mono">{row.tool}</td>
-              <td>{row.definitionTokens}</td>
-              <td className="muted">{row.compactTokens}</td>
-              <td className={row.isShown ? undefined : "muted"}>{row.isShown ? w.yes : w.bySearch}</td>
-              <td>{row.calls}</td>
-              <td className="muted">~{row.resultTokens}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        label={w.title}
+        isNumbers
+        rows={rows}
+        keyOf={({ tool }) => tool}
+        columns={[
+          { head: w.tool, look: "mono", cell: ({ tool }) => tool },
+          { head: w.definition, cell: (row) => row.definitionTokens },
+          { head: w.compact, look: "muted", cell: (row) => row.compactTokens },
+          {
+            head: w.seen,
+            look: ({ isShown }) => (isShown ? "" : "muted"),
+            cell: ({ isShown }) => (isShown ? w.yes : w.bySearch),
+          },
+          { head: w.calls, cell: (row) => row.calls },
+          { head: w.returned, look: "muted", cell: (row) => `~${row.resultTokens}` },
+        ]}
+      />
       {rows.length < data.tools.length ? (
         <div className="body">
           <Button look="small" text={`${w.more} (${data.tools.length})`} onClick={() => setWhole(true)} />

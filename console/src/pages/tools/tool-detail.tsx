@@ -1,4 +1,5 @@
 import { ArrowLeft } from "lucide-react";
+import { Link } from "wouter";
 import type { Verdict } from "../../../../src/contracts/basics.ts";
 import type { ToolInfo } from "../../../../src/contracts/tools.ts";
 import { defineWords, useWords } from "../../language.tsx";
@@ -14,9 +15,9 @@ import { CallForm } from "./call-form.tsx";
 const words = defineWords({
   back: ["All tools", "全部工具"],
   also: ["Also called", "别名"],
-  calls: (count: number, failures: number) => [
-    `${countOf(count, "call")}, ${failures} failed`,
-    `${count} 次调用，${failures} 次失败`,
+  calls: (count: number, failures: number, denials: number) => [
+    `${countOf(count, "call")} ended: ${failures} failed, ${denials} denied`,
+    `${count} 次调用已结束：${failures} 次失败，${denials} 次被拒绝`,
   ],
   notes: ["Notes", "说明"],
   more: ["More about this tool", "更多说明"],
@@ -78,7 +79,11 @@ export function ToolDetail({ tool, back }: { tool: ToolInfo; back: string }) {
               {w.also} <span className="mono">{tool.aliases.join(", ")}</span>
             </span>
           ) : null}
-          {statistics && statistics.count > 0 ? <span>{w.calls(statistics.count, statistics.failures)}</span> : null}
+          {statistics && statistics.count > 0 ? (
+            <Link href={`/work?tool=${encodeURIComponent(tool.name)}`}>
+              {w.calls(statistics.count, statistics.failures, statistics.denials)}
+            </Link>
+          ) : null}
         </div>
         <CallForm tool={tool} />
       </div>

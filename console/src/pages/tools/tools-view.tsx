@@ -23,6 +23,7 @@ const words = defineWords({
     `${countOf(count, "tool")}. Every call goes through the same gate.`,
     `${count} 个工具。每次调用都经过同一道检查。`,
   ],
+  own: ["tools of your own", "自己的工具"],
   search: ["Search tools", "搜索工具"],
   all: ["All groups", "全部分组"],
   none: ["No tool fits", "没有匹配的工具"],
@@ -87,20 +88,29 @@ export default function ToolsView() {
                 onChoose={(name) => set("group", name)}
               />
             </header>
-            <ul className="stack rows">
-              {shown.map((one) => (
-                <li key={one.name}>
-                  <Link href={`/tools/${encodeURIComponent(one.name)}${kept}`} aria-current={one.name === chosen}>
-                    <span className="row">
-                      <VisibleText as="strong" className="mono grow cut" text={one.name} />
-                      <KindBadge kind={one.kind} />
-                      {one.verdict && one.verdict.decision !== "allow" ? <DecisionBadge verdict={one.verdict} /> : null}
-                    </span>
-                    <VisibleText className="muted small cut" text={toolText(one).short} />
-                  </Link>
-                </li>
+            <div className="tool-sections">
+              {sectionsOf(shown).map(([name, some]) => (
+                <section key={name}>
+                  <h2 className="tool-group">{name === "" ? w.own : name}</h2>
+                  <ul className="stack rows">
+                    {some.map((one) => (
+                      <li key={one.name}>
+                        <Link href={`/tools/${encodeURIComponent(one.name)}${kept}`} aria-current={one.name === chosen}>
+                          <span className="row">
+                            <VisibleText as="strong" className="mono grow cut" text={one.name} />
+                            <KindBadge kind={one.kind} />
+                            {one.verdict && one.verdict.decision !== "allow" ? (
+                              <DecisionBadge verdict={one.verdict} />
+                            ) : null}
+                          </span>
+                          <VisibleText className="muted small two-lines" text={toolText(one).short} />
+                        </Link>
+                      </li>
+                    ))}
+                  </ul>
+                </section>
               ))}
-            </ul>
+            </div>
             {shown.length === 0 ? <Empty icon={Search} title={w.none} lead={w.noneLead} /> : null}
           </section>
           {tool ? (
@@ -114,6 +124,16 @@ export default function ToolsView() {
       )}
     </PageFrame>
   );
+}
+
+/** By their most special group, each with its tools. */
+function sectionsOf(tools: readonly ToolInfo[]): [group: string, tools: ToolInfo[]][] {
+  const sections = new Map<string, ToolInfo[]>();
+  for (const tool of tools) {
+    const group = tool.groups.at(-1)?.replace(/^group:/, "") ?? "";
+    sections.set(group, [...(sections.get(group) ?? []), tool]);
+  }
+  return [...sections];
 }
 
 function fits(

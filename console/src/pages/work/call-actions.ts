@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
 import type { CallInfo } from "../../../../src/contracts/calls.ts";
-import { api, queries, usePending, useScope } from "../../api.ts";
+import { api, queries } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { countOf } from "../../parts/format.ts";
 import { redo, undo } from "../../undo.ts";
@@ -81,11 +81,4 @@ export function useCallActions({ opensReplay }: { opensReplay: boolean }): CallA
 
 export function callPath(callId: string): string {
   return `/work/${encodeURIComponent(callId)}`;
-}
-
-/** Ids of the approvals that wait for an answer. Empty if the person may not answer. */
-export function useAnswerable(): ReadonlySet<string> {
-  const canAnswer = useScope("approve");
-  const open = usePending().data ?? [];
-  return new Set(canAnswer ? open.map(({ id }) => id) : []);
 }

@@ -5,9 +5,10 @@ import type { CallDetail } from "../../../../src/contracts/calls.ts";
 import { api, queries, useApi } from "../../api.ts";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { useCardOf } from "../../needs-you.ts";
 import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
-import { callerText, SessionName } from "../../parts/caller-name.tsx";
+import { callerText, SessionLink } from "../../parts/caller-name.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { formatDateTime, formatDuration } from "../../parts/format.ts";
@@ -23,7 +24,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import { TerminalText } from "../../parts/terminal-text.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
-import { callPath, useAnswerable, useCallActions } from "./call-actions.ts";
+import { callPath, useCallActions } from "./call-actions.ts";
 import { CallState, useReason } from "./call-state.tsx";
 import { CallTimeline } from "./call-tree.tsx";
 import { CopyAs } from "./copy-as.tsx";
@@ -59,6 +60,7 @@ const words = defineWords({
   queued: ["was queued", "排队"],
   approval: ["Approval", "审批"],
   waits: ["It waits for your answer.", "它在等待你的回答。"],
+  childWaits: ["A call that it made waits for your answer.", "它发起的一个调用在等待你的回答。"],
   rule: ["The rule", "该规则"],
   show: ["Open the card", "打开卡片"],
   parent: ["Part of", "属于"],
@@ -120,32 +122,36 @@ function Lead({ call }: { call: CallDetail }) {
 
 function Detail({ call }: { call: CallDetail }) {
   const w = useWords(words);
-  const { callId, approvalId } = call;
+  const { callId } = call;
   const tree = useApi("calls", "tree", [callId]);
-  const isAnswerable = useAnswerable().has(approvalId ?? "");
+  const card = useCardOf()(call);
+  // The log has the input of a call and why it asks only when it goes on: its card has them now.
+  const isAsked = call.status === "waiting" && call.approvalId !== undefined;
+  const asked = useApi("approvals", "get", isAsked ? [call.approvalId ?? ""] : undefined).data;
+  const input = call.input ?? asked?.input;
   const output = call.updates.flatMap(({ content = [] }) =>
     content.map((part) => (part.type === "text" ? part.text : "")),
   );
   return (
     <>
-      {isAnswerable && approvalId !== undefined ? (
+      {card !== undefined ? (
         <div className="notice warn call-question">
-          <span className="grow">{w.waits}</span>
-          <Button look="small" text={w.show} href={`/approvals/${encodeURIComponent(approvalId)}`} />
+          <span className="grow">{call.status === "running" ? w.childWaits : w.waits}</span>
+          <Button look="small" text={w.show} href={card} />
         </div>
       ) : null}
       <CallReason call={call} />
       <section className="panel">
         <div className="body">
-          <CallFacts call={call} />
+          <CallFacts call={asked ? { ...call, verdict: asked.verdict } : call} asks={card !== undefined} />
         </div>
       </section>
       {call.kind === "readonly" ? null : (
         <UndoChanges callId={callId} onUndone={() => void queries.invalidateQueries()} />
       )}
       {tree.data ? <CallTimeline tree={tree.data} callId={callId} /> : null}
-      <Panel title={w.input} actions={<CopyAs toolName={call.toolName} input={call.input ?? {}} />}>
-        {call.input === undefined ? <p className="muted">{w.noInput}</p> : <JsonView value={call.input} />}
+      <Panel title={w.input} actions={<CopyAs toolName={call.toolName} input={input ?? {}} />}>
+        {input === undefined ? <p className="muted">{w.noInput}</p> : <JsonView value={input} />}
       </Panel>
       {call.result === undefined && output.length > 0 ? (
         <Panel title={w.updates}>
@@ -178,7 +184,7 @@ function CallReason({ call }: { call: CallDetail }) {
   );
 }
 
-function CallFacts({ call }: { call: CallDetail }) {
+function CallFacts({ call, asks }: { call: CallDetail; asks: boolean }) {
   const w = useWords(words);
   const { language } = useLanguage();
   const { caller, verdict, runMs, waitedMs, queuedMs } = call;
@@ -196,7 +202,7 @@ function CallFacts({ call }: { call: CallDetail }) {
         [
           w.state,
           <>
-            <CallState call={call} />
+            <CallState call={call} asks={asks} />
             {isUndone ? <span className="badge">{w.undone}</span> : null}
             {call.kind ? <KindBadge kind={call.kind} /> : null}
             {call.risk ? <RiskBadge level={call.risk} /> : null}
@@ -221,14 +227,7 @@ function CallFacts({ call }: { call: CallDetail }) {
           call.approvalId && <Link href={`/approvals/${encodeURIComponent(call.approvalId)}`}>{w.show}</Link>,
         ],
         [w.caller, <VisibleText text={callerText(caller, w.nobody)} />],
-        [
-          w.session,
-          caller.session && (
-            <Link href={`/sessions/${encodeURIComponent(caller.session)}`}>
-              <SessionName session={caller.session} />
-            </Link>
-          ),
-        ],
+        [w.session, caller.session && <SessionLink session={caller.session} />],
         [
           w.parent,
           call.parentId && (

@@ -4,7 +4,8 @@ import { StatusBadge } from "../../parts/badges.tsx";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 
 const words = defineWords({
-  approval: ["needs approval", "等待审批"],
+  asks: ["waits for you", "等你处理"],
+  stopped: ["stopped", "已停止"],
   queued: ["queued", "排队中"],
   unknown: [
     "Nobody knows whether it took effect. Check before you run it again.",
@@ -12,15 +13,15 @@ const words = defineWords({
   ],
 });
 
-/** The state of a call. One that waits says what it waits for. */
-export function CallState({ call }: { call: Pick<CallInfo, "status" | "approvalId"> }) {
+/** The state of a call. One that waits says what it waits for. `asks`: it runs, and a call that it made waits for a person. */
+export function CallState({ call, asks = false }: { call: CallInfo; asks?: boolean }) {
   const w = useWords(words);
-  if (call.status !== "waiting" && call.status !== "pending") return <StatusBadge status={call.status} />;
-  return call.approvalId === undefined ? (
-    <span className="badge">{w.queued}</span>
-  ) : (
-    <span className="badge warn">{w.approval}</span>
-  );
+  const { status, approvalId, questionId } = call;
+  const isWaiting = status === "waiting" || status === "pending";
+  if (asks || (isWaiting && (approvalId ?? questionId) !== undefined))
+    return <span className="badge warn">{w.asks}</span>;
+  if (status === "failed" && call.errorCode === "cancelled") return <span className="badge">{w.stopped}</span>;
+  return isWaiting ? <span className="badge">{w.queued}</span> : <StatusBadge status={status} />;
 }
 
 /** Why a call did not succeed, in a line: in words of this page, and as the tool said it, which is in English. */
@@ -31,5 +32,5 @@ export function useReason({ status, errorCode, display }: CallInfo): { known?: s
   if (status !== "failed" && status !== "denied") return undefined;
   const known = language === "zh" && errorCode !== undefined ? ERROR_TEXTS_ZH[errorCode] : undefined;
   // Without the words that the state says already.
-  return { known, said: display?.replace(/^Permission denied: /, "") };
+  return { known, said: display?.replace(/^Permission denied: (?:a person denied this call: )?/, "") };
 }

@@ -7,6 +7,7 @@ import { formatDuration } from "../../parts/format.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { useMedia } from "../../parts/use-media.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
+import { useCardOf } from "../../needs-you.ts";
 import { callPath } from "./call-actions.ts";
 import { useNow } from "../../parts/time-ago.tsx";
 
@@ -14,6 +15,7 @@ const words = defineWords({
   title: ["Timeline", "时间轴"],
   parts: { waiting: ["waiting for a person", "等待审批"], queued: ["queued", "排队"], running: ["running", "运行"] },
   open: ["not ended", "未结束"],
+  review: ["Review", "查看"],
   partial: ["Only the first 500 calls are shown.", "只显示前 500 次调用。"],
   skip: ["Leave out waiting", "略去等待"],
   took: (name: string, time: string) => [`${name}: ${time}`, `${name}：${time}`],
@@ -33,6 +35,7 @@ interface Bar {
   call: CallInfo;
   depth: number;
   parts: readonly Part[];
+  card?: string;
 }
 
 /** A call and everything it made, with a time axis: when each waited for a person, was queued and ran. */
@@ -43,6 +46,7 @@ export function CallTimeline({ tree, callId }: { tree: CallTree; callId: string 
   const hasOpen = tree.calls.some(({ completedAt }) => completedAt === undefined);
   const now = useNow(hasOpen ? 500 : undefined);
   const bars = barsOf(tree, now);
+  const cardOf = useCardOf();
   const parts = bars.flatMap((bar) => bar.parts);
   const start = Math.min(...bars.map(({ call }) => call.requestedAt));
   const end = Math.max(start + 1, ...parts.map(({ to }) => to));
@@ -86,11 +90,11 @@ export function CallTimeline({ tree, callId }: { tree: CallTree; callId: string 
           <span />
         </div>
         <ol className="plain-list">
-          {bars.map(({ call, depth, parts: own }) => (
+          {bars.map(({ call, depth, parts: own, card = cardOf(call) }) => (
             <li key={`${call.callId} ${call.caller.session ?? ""}`}>
               <Link
                 className="timeline-row"
-                href={callPath(call.callId)}
+                href={card ?? callPath(call.callId)}
                 aria-current={call.callId === callId ? "true" : undefined}
               >
                 <span className="line timeline-name" style={{ paddingLeft: `${Math.min(depth, 8) * 16}px` }}>
@@ -116,7 +120,11 @@ export function CallTimeline({ tree, callId }: { tree: CallTree; callId: string 
                     );
                   })}
                 </span>
-                <span className="mono small muted timeline-time">{totalOf(own)}</span>
+                {card === undefined ? (
+                  <span className="mono small muted timeline-time">{totalOf(own)}</span>
+                ) : (
+                  <span className="badge warn">{w.review}</span>
+                )}
               </Link>
             </li>
           ))}
@@ -174,7 +182,8 @@ function partsOf(call: CallInfo, now: number): Part[] {
   // The gate's own work before the tool is a part of the run.
   const began = queuedMs === undefined ? readyAt : Math.max(readyAt, startedAt ?? readyAt);
   if (queuedMs !== undefined) push("queued", Math.max(readyAt, began - queuedMs), began, false);
-  if (startedAt !== undefined || parts.length === 0) push("running", began, end, isOpen);
+  if (startedAt !== undefined || parts.length === 0)
+    push(call.questionId === undefined ? "running" : "waiting", began, end, isOpen);
   return parts;
 }
 

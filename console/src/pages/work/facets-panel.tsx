@@ -34,7 +34,7 @@ const words = defineWords({
     user: ["User", "用户"],
     session: ["Session", "会话"],
   },
-  kinds: { readonly: ["reads", "只读"], write: ["changes files", "修改文件"], execute: ["executes", "执行"] } as Record<
+  kinds: { readonly: ["reads", "只读"], write: ["changes", "修改"], execute: ["executes", "执行"] } as Record<
     string,
     Pair
   >,

@@ -94,8 +94,9 @@ function bySession(items: readonly CallInfo[]): Line[] {
     if (known) known.push(call);
     else sessions.set(session, [call]);
   }
-  return Array.from(sessions, ([session, calls]): Line[] => [
-    { session, calls },
-    ...calls.map((call) => ({ call })),
-  ]).flat();
+  // What waits for a person is not below the busiest session.
+  const waits = ([, calls]: readonly [unknown, readonly CallInfo[]]): number =>
+    Number(calls.some(({ status }) => status === "waiting"));
+  const ordered = [...sessions].sort((one, other) => waits(other) - waits(one));
+  return ordered.flatMap(([session, calls]): Line[] => [{ session, calls }, ...calls.map((call) => ({ call }))]);
 }

@@ -25,8 +25,8 @@ const words = defineWords({
 interface RowProps {
   call: CallInfo;
   isSelected: boolean;
-  /** Whether its question is open, and this person may answer it. */
-  isAnswerable: boolean;
+  /** Where it is answered, if it waits and this person may answer. */
+  card: string | undefined;
   /** Where its session is shown. Omitted if a line above names it. */
   sessionPath: string | undefined;
   schedules: ReadonlyMap<string, string>;
@@ -50,7 +50,7 @@ export interface RowActions {
 /** One call: what it is about, who made it, how it stands and how long it took. */
 export const WorkRow = memo(function WorkRow(props: RowProps) {
   const w = useWords(words);
-  const { call, isSelected, isAnswerable, repeats, on } = props;
+  const { call, isSelected, card, repeats, on } = props;
   const { caller, runMs, waitedMs } = call;
   const reason = useReason(call);
   return (
@@ -58,7 +58,7 @@ export const WorkRow = memo(function WorkRow(props: RowProps) {
       className="work-row"
       data-selected={isSelected || undefined}
       data-status={call.status}
-      data-asks={isAnswerable || undefined}
+      data-asks={card !== undefined || undefined}
       data-call={call.callId}
       data-repeat={props.isRepeat || undefined}
       data-reason={reason === undefined ? undefined : true}
@@ -86,9 +86,9 @@ export const WorkRow = memo(function WorkRow(props: RowProps) {
       </span>
       <span className="work-risk">{call.risk ? <RiskBadge level={call.risk} short /> : null}</span>
       <span className="line work-state">
-        {isAnswerable ? (
+        {card !== undefined ? (
           // A row says what a call is about, not what it does: it is answered on its card.
-          <Button look="small" icon={Hand} href={`/approvals/${encodeURIComponent(call.approvalId ?? "")}`}>
+          <Button look="small" icon={Hand} href={card}>
             {w.review}
           </Button>
         ) : (
@@ -111,16 +111,14 @@ export const WorkRow = memo(function WorkRow(props: RowProps) {
               </button>
             ) : null}
             {call.status === "running" ? (
-              <Button look="small" icon={Square} aria-label={w.stop} onClick={() => on.stop(call)}>
-                <span className="wide">{w.stop}</span>
-              </Button>
+              <Button look="small" icon={Square} text={w.stop} onClick={() => on.stop(call)} />
             ) : null}
           </>
         )}
       </span>
       <span className="work-times small muted">
         <span className="work-age">
-          <TimeAgo at={call.requestedAt} />
+          <TimeAgo at={call.completedAt ?? call.askedAt ?? call.requestedAt} />
         </span>
         <span className="mono">
           {waitedMs === undefined ? null : (

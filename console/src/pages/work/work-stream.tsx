@@ -7,7 +7,7 @@ import type { AgentSessionInfo } from "../../../../src/contracts/sessions.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
-import { useScheduleNames } from "../../parts/caller-name.tsx";
+import { useScheduleNames, useSessionPath } from "../../parts/caller-name.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { countOf, formatNumber } from "../../parts/format.ts";
@@ -16,7 +16,8 @@ import { useKeys } from "../../parts/use-keys.ts";
 import { useMedia } from "../../parts/use-media.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { SessionStateBadge } from "../sessions/session-state.tsx";
-import { type CallActions, callPath, useAnswerable } from "./call-actions.ts";
+import { useCardOf, useNeedsYou } from "../../needs-you.ts";
+import { type CallActions, callPath } from "./call-actions.ts";
 import { keyOf, MAX_ROWS, useCallStream } from "./use-call-stream.ts";
 import { useRows } from "./use-rows.ts";
 import type { WorkFilter } from "./work-filter.ts";
@@ -88,27 +89,19 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
   const scroller = useRef<HTMLDivElement>(null);
   const mayAdd = useCallback(() => (scroller.current?.scrollTop ?? 0) < ROW_PX, []);
   const { stream, unsearched, error, again } = useCallStream(filter, mayAdd);
-  const answerable = useAnswerable();
+  const cardOf = useCardOf();
+  const needed = useNeedsYou().count;
   const parts = useApi("server", "info", []).data?.parts;
   const agentSessions = useApi("sessions", "list", parts?.includes("sessions") ? [{}] : undefined).data?.items ?? [];
-  /** Of an agent: its conversation. Of another client: its calls. */
-  const sessionPath = (session: string | undefined): string | undefined => {
-    if (session === undefined) return undefined;
-    const isKnown = agentSessions.some(({ key }) => key === session);
-    return isKnown ? `/sessions/${encodeURIComponent(session)}` : `/work?session=${encodeURIComponent(session)}`;
-  };
+  const pathOf = useSessionPath();
   const isNarrow = useMedia(NARROW);
   const schedules = useScheduleNames();
   const [selected, setSelected] = useState<string>();
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const isAnswerable = ({ approvalId }: CallInfo): boolean => approvalId !== undefined && answerable.has(approvalId);
-  const isPinning = !filter.isGrouped && filter.query.status === undefined && answerable.size > 0;
-  const needs = useApi(
-    "calls",
-    "list",
-    isPinning ? [{ ...filter.query, status: ["waiting", "pending"], limit: 100 }] : undefined,
-  ).data?.items;
-  const waiting = isPinning && needs ? needs.filter(isAnswerable).sort(byRisk) : NO_CALLS;
+  const isPinning = !filter.isGrouped && filter.query.status === undefined && needed > 0;
+  const needs = useApi("calls", "list", isPinning ? [{ ...filter.query, status: ["waiting"], limit: 100 }] : undefined)
+    .data?.items;
+  const waiting = isPinning && needs ? needs.filter((call) => cardOf(call) !== undefined).sort(byRisk) : NO_CALLS;
   const pinned = waiting.slice(0, isNarrow ? 2 : MAX_PINNED);
   const pinnedKeys = pinned.map(keyOf).join("\n");
   const without = useMemo(() => new Set(pinnedKeys.split("\n")), [pinnedKeys]);
@@ -171,8 +164,8 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
     <WorkRow
       call={line.call}
       isSelected={lineKey(line) === selected}
-      isAnswerable={isAnswerable(line.call)}
-      sessionPath={filter.isGrouped ? undefined : sessionPath(line.call.caller.session)}
+      card={cardOf(line.call)}
+      sessionPath={filter.isGrouped ? undefined : pathOf(line.call.caller.session ?? "")}
       schedules={schedules}
       repeats={line.repeats}
       isOpen={line.repeats !== undefined && open.has(line.repeats.key)}
@@ -182,6 +175,7 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
   );
 
   const isFiltered = filter.count > 0 || filter.query.search !== undefined;
+  const unpinned = (isFiltered ? waiting.length : needed) - pinned.length;
   return (
     <section className="panel work-panel" aria-label={w.list} data-filter={stream.isLoaded ? filter.key : undefined}>
       {error ? <Failure error={error} again={again} /> : null}
@@ -210,10 +204,10 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
           {pinned.map((each) => (
             <li key={keyOf(each)}>{rowOf({ call: each })}</li>
           ))}
-          {waiting.length > pinned.length ? (
+          {unpinned > 0 ? (
             <li>
               <Link className="small work-more" href="/approvals">
-                {w.moreWait(waiting.length - pinned.length)}
+                {w.moreWait(unpinned)}
               </Link>
             </li>
           ) : null}
@@ -249,7 +243,7 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
                 ) : (
                   <SessionLine
                     known={agentSessions.find(({ key: known }) => known === line.session)}
-                    path={sessionPath(line.session)}
+                    path={line.session === undefined ? undefined : pathOf(line.session)}
                     session={line.session}
                     calls={line.calls}
                   />

@@ -4,8 +4,9 @@ import { useLocation } from "wouter";
 import { pathPart } from "../../hash-location.ts";
 import { lazyPage } from "../../lazy-page.tsx";
 import { type CallStatus } from "../../../../src/contracts/calls.ts";
-import { useApi, usePending } from "../../api.ts";
+import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { useNeedsYou } from "../../needs-you.ts";
 import { formatNumber } from "../../parts/format.ts";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { useMedia } from "../../parts/use-media.ts";
@@ -97,7 +98,7 @@ const MAX_RUNNING = 100;
 function Band({ filter }: { filter: WorkFilter }) {
   const w = useWords(words);
   const { language } = useLanguage();
-  const needs = usePending().data?.length ?? 0;
+  const needs = useNeedsYou().count;
   const running = useApi("calls", "list", [{ status: ["running"], limit: MAX_RUNNING }]).data;
   const unknown = useFacets({}).data?.facets.find(({ name }) => name === "status")?.values;
   const part = (name: "needs" | "running" | "unknown", count: number, states: readonly CallStatus[], more = "") => (
@@ -113,7 +114,7 @@ function Band({ filter }: { filter: WorkFilter }) {
   );
   return (
     <section className="row work-band" aria-label={w.now}>
-      {part("needs", needs, ["waiting", "pending"])}
+      {part("needs", needs, ["waiting"])}
       {part("running", running?.items.length ?? 0, ["running"], running?.next === undefined ? "" : "+")}
       {part("unknown", unknown?.find(({ value }) => value === "unknown")?.count ?? 0, ["unknown"])}
     </section>
