@@ -635,6 +635,7 @@ export class Calls {
       binding,
       hash: hashOf(binding),
       parentId: call.parent?.id,
+      toolKind: toolOf(call).kind,
       made: {
         ...toCallData(call),
         // The question itself has the verdict, and the input if it was not changed.

@@ -3,7 +3,7 @@ import type { CallSummary } from "../core/call-summary.ts";
 import type { UserAnswer, UserQuestion } from "../core/questions/user-question.ts";
 import type { Update } from "../core/events.ts";
 import type { PendingResult, ToolResult } from "../core/result.ts";
-import type { Preview } from "../core/tool.ts";
+import type { Preview, ToolKind } from "../core/tool.ts";
 import { type Charge, markCharges, withCharges } from "./grants.ts";
 
 /** How a background call is queued: the part of its row that only jobs have. */
@@ -95,6 +95,8 @@ export interface Question {
   hash: string;
   /** The call that made this one. */
   parentId?: string;
+  /** For counts of calls by what they do. */
+  toolKind?: ToolKind;
   /** How the call was made, to run it after the answer. */
   made: CallData;
   /** The question that this one replaces, and what changed since. */

@@ -757,7 +757,7 @@ function factsOf(row: StoredCall): Omit<AuditFact, "kind"> {
     data: {
       // First, as in the entries of calls. The input is in a later entry, if the call runs.
       ...(state === "waiting" && question?.summary
-        ? { risk: question.summary.risk.level, subject: question.summary.subject }
+        ? { risk: question.summary.risk.level, toolKind: question.toolKind, subject: question.summary.subject }
         : {}),
       approvalId: id,
       state: state === "waiting" ? "pending" : (outcome ?? state),

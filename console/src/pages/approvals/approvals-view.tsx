@@ -36,10 +36,6 @@ const words = defineWords({
     "等待批准的调用，以及向你提出的问题。每次批准只对卡片上的那一次调用有效。",
   ],
   open: ["Pending", "待处理"],
-  more: (count: number) => [
-    `${count} older ones follow when these are answered`,
-    `处理完这些后，还有 ${count} 项较早的请求`,
-  ],
   answered: ["Answered", "已处理"],
   nothing: ["No pending approvals", "没有等待你处理的请求"],
   nothingLead: [

@@ -3,6 +3,7 @@ import { lazy, Suspense } from "react";
 import { Link } from "wouter";
 import type { ToolResult } from "../../../../src/contracts/basics.ts";
 import type { SessionEntry } from "../../../../src/contracts/sessions.ts";
+import { useApi } from "../../api.ts";
 import { defineWords, type Pair, useWords } from "../../language.tsx";
 import { loadWithRetry } from "../../lazy-page.tsx";
 import { StatusBadge } from "../../parts/badges.tsx";
@@ -54,6 +55,7 @@ export function SessionEntryView(props: {
 }) {
   const w = useWords(words);
   const { message, incoming, end } = props.entry;
+  const me = useApi("session", "show", []).data?.name;
   if (end && w.ended[end.stop] !== undefined) {
     return (
       <p className={`notice ${end.stop === "aborted" ? "warn" : "bad"}`}>
@@ -73,7 +75,9 @@ export function SessionEntryView(props: {
   const name = isAgent
     ? w.assistant
     : isPerson
-      ? (incoming?.from?.user ?? w.user)
+      ? incoming?.from?.user === me
+        ? w.user
+        : (incoming?.from?.user ?? w.user)
       : incoming
         ? w.from[incoming.kind]
         : w.runtime;

@@ -22,7 +22,6 @@ const words = defineWords({
   notes: ["Notes", "说明"],
   more: ["More about this tool", "更多说明"],
   origin: ["From", "来源"],
-  asksByInput: ["needs approval, depending on the input", "视输入决定是否询问"],
 });
 
 export function ToolDetail({ tool, back }: { tool: ToolInfo; back: string }) {
