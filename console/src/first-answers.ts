@@ -9,7 +9,7 @@ declare global {
 }
 
 const EVERY_PAGE = ["session", "server", "approvals?state=pending&brief=true&limit=500"];
-const WORK = ["calls?limit=50", "calls?status=running&limit=100", "calls?status=waiting%2Cpending&limit=100"];
+const WORK = ["calls?limit=50", "calls?status=running&limit=100", "calls?status=waiting&limit=100"];
 /** An older answer is not used. */
 const MAX_AGE_MS = 15_000;
 
