@@ -2,6 +2,7 @@ import { TriangleAlert } from "lucide-react";
 import type { McpServerInfo } from "../../../../src/contracts/mcp.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { formatClock } from "../../parts/format.ts";
+import { Sentence } from "../../parts/localized.tsx";
 import { useNow } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
@@ -46,7 +47,7 @@ export function ServerProblem({ server }: { server: McpServerInfo }) {
       <div className="grow pre mcp-reason">
         <VisibleText as="strong" lang="en" text={what} />
         {advice !== "" ? (
-          <VisibleText as="p" lang="en" text={advice} />
+          <Sentence as="p" text={advice} />
         ) : isFault ? (
           <p>{w.act(server.origin)}</p>
         ) : null}
