@@ -60,7 +60,7 @@ describe.skipIf("missing" in found)("the approvals page", { timeout: 240_000 }, 
   const lines = (on = page): Locator => on.getByRole("list", { name: "Your last answers" });
   /** The answers are off for a moment after another card is shown. */
   const settled = (on = page): Promise<void> =>
-    on.locator(".answers :is(.primary, .critical):enabled").first().waitFor();
+    on.locator(".answers :is(.primary, .critical, .first):enabled").first().waitFor();
   /** Presses a key inside the page as soon as the card is there, however busy the machine is. */
   const pressWhenShown = (key: string, subject: string): Promise<unknown> =>
     page.evaluate(`void new MutationObserver((_, observer) => {

@@ -65,16 +65,14 @@ export const WorkRow = memo(function WorkRow(props: RowProps) {
     >
       <Link className="work-link" href={callPath(call.callId)} onClick={() => on.select(call)}>
         <span className="work-subject">
+          <VisibleText className="work-tool mono cut" text={call.toolName} />
           {call.subject ? <CallSubject subject={call.subject} /> : <VisibleText text={call.display ?? call.callId} />}
         </span>
-        <span className="work-about">
-          <VisibleText className="work-tool mono" text={call.toolName} />
-          {reason === undefined ? null : (
-            <span className="work-reason cut" title={[reason.known, reason.said].filter(Boolean).join(" ")}>
-              {reason.known} {reason.said === undefined ? null : <VisibleText lang="en" text={reason.said} />}
-            </span>
-          )}
-        </span>
+        {reason === undefined ? null : (
+          <span className="work-reason cut" title={[reason.known, reason.said].filter(Boolean).join(" ")}>
+            {reason.known} {reason.said === undefined ? null : <VisibleText lang="en" text={reason.said} />}
+          </span>
+        )}
       </Link>
       <span className="work-caller">
         <CallerName call={call} schedules={props.schedules} />
