@@ -75,7 +75,7 @@ describe.skipIf("missing" in found)("the pages of the console", { timeout: 240_0
     await sessions.send("writer", { id: "1", kind: "message", text: "write from-chat.txt" });
     await go("/sessions");
     const row = page.getByRole("listitem").filter({ hasText: "Writer" });
-    await expectShown(row.getByText("waiting for you"));
+    await expectShown(row.getByText("waits for you"));
     await expectShown(row.getByText("from-chat.txt"));
     await expectShown(row.getByText("Medium"));
     expect(await row.getByText("at work").count()).toBe(0);
@@ -83,7 +83,7 @@ describe.skipIf("missing" in found)("the pages of the console", { timeout: 240_0
 
     const head = page.locator(".page-head");
     const question = page.getByRole("region", { name: "It waits for you" });
-    await expectShown(head.getByText("waiting for you"));
+    await expectShown(head.getByText("waits for you"));
     // What the turn has used so far, although it has not ended.
     await expectShown(page.getByText("12 tokens in, 3 out"));
     await expectShown(question.getByText("from a chat"));

@@ -20,8 +20,8 @@ interface TableProps<Row> {
 /** On a phone each row is a card, and its cells have the names of their columns. */
 export function Table<Row>({ label, rows, keyOf, columns, isNumbers = false }: TableProps<Row>) {
   return (
-    <div className="scroll-x" role="region" aria-label={label} tabIndex={0}>
-      <table className={isNumbers ? "table cards numbers" : "table cards"}>
+    <div className="scroll-x" tabIndex={0}>
+      <table className={isNumbers ? "table cards numbers" : "table cards"} aria-label={label}>
         <thead>
           <tr>
             {columns.map(({ head, title }) => (
