@@ -47,7 +47,10 @@ await withDemo("cart", FILES, async (demo) => {
   const agent = runAgent(demo);
   const { id } = await waitFor(() => runHaft("approvals", "list").items?.[0]);
   await frame("film-1-asks", "/work");
-  const isReady = (page) => page.locator("article button.primary:enabled").first().waitFor();
+  const isReady = async (page) => {
+    await page.locator("article .diff-insert").first().waitFor();
+    await page.locator("article button.primary:enabled").first().waitFor();
+  };
   await frame("film-2-approve", `/approvals/${id}`, isReady);
   for (const { page } of shots) await page.setViewportSize(PHONE);
   await frame("phone", `/approvals/${id}`, isReady);
@@ -59,11 +62,11 @@ await withDemo("cart", FILES, async (demo) => {
   await page.locator("article button.primary:enabled").first().click();
   console.log(`agent: ${await agent}`);
   const { callId } = runHaft("approvals", "show", id);
-  const isShown = (page) => page.locator(".timeline-bar").first().waitFor();
-  await frame("film-3-effects", `/work/${callId}`, async (page) => {
-    await isShown(page);
+  const isShown = async (page) => {
+    await page.locator(".timeline-bar").first().waitFor();
     await page.locator(".diff-insert").first().waitFor();
-  });
+  };
+  await frame("film-3-effects", `/work/${callId}`, isShown);
 
   await show(page, url, `/work/${callId}`);
   await page.getByRole("button", { name: /^Undo/ }).first().click();
