@@ -1,4 +1,4 @@
-import { Ellipsis, Languages, LogOut, Moon, Search, Sun, SunMoon, TriangleAlert, WifiOff, X } from "lucide-react";
+import { Ellipsis, Languages, LogOut, Moon, Search, Sun, SunMoon, TriangleAlert, WifiOff } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import type { ServerInfo } from "../../src/contracts/server.ts";
@@ -8,6 +8,7 @@ import { useLiveState } from "./live.ts";
 import { useNeedsYou } from "./needs-you.ts";
 import type { Page } from "./page.ts";
 import { Button } from "./parts/button.tsx";
+import { DialogHead, openModal } from "./parts/dialog.tsx";
 import { VisibleText } from "./parts/visible-text.tsx";
 import { PHONE_SECTIONS, type Section, SECTIONS } from "./sections.ts";
 import { openPalette } from "./shortcuts.tsx";
@@ -34,7 +35,6 @@ const words = defineWords({
   skip: ["Skip to the content", "跳到内容"],
   more: ["More", "更多"],
   search: ["Search", "搜索"],
-  close: ["Close", "关闭"],
   asks: (what: string, count: number) => [
     `A call waits for you: ${what}. ${count} in all.`,
     `有调用等你处理：${what}。共 ${count} 个。`,
@@ -210,10 +210,6 @@ function SectionTabs({ pages, current }: { pages: readonly Page[]; current: Page
 function More({ isCurrent, children }: { isCurrent: boolean; children: ReactNode }) {
   const w = useWords(words);
   const [isOpen, setOpen] = useState(false);
-  const sheet = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (isOpen) sheet.current?.showModal();
-  }, [isOpen]);
   return (
     <>
       <button
@@ -228,7 +224,7 @@ function More({ isCurrent, children }: { isCurrent: boolean; children: ReactNode
       </button>
       {isOpen ? (
         <dialog
-          ref={sheet}
+          ref={openModal}
           className="sheet"
           aria-label={w.more}
           onClose={() => setOpen(false)}
@@ -238,10 +234,7 @@ function More({ isCurrent, children }: { isCurrent: boolean; children: ReactNode
           }}
         >
           <div className="stack sheet-body">
-            <header className="row">
-              <h2 className="grow">{w.more}</h2>
-              <Button look="plain small" icon={X} aria-label={w.close} onClick={() => sheet.current?.close()} />
-            </header>
+            <DialogHead title={w.more} />
             {children}
           </div>
         </dialog>

@@ -2,6 +2,7 @@ import { Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { defineWords, useWords } from "./language.tsx";
 import { lazyPage, loadWithRetry } from "./lazy-page.tsx";
 import type { Page } from "./page.ts";
+import { openModal } from "./parts/dialog.tsx";
 import { Failure } from "./parts/failure.tsx";
 import { useKeys } from "./parts/use-keys.ts";
 import "./palette.css";
@@ -86,17 +87,15 @@ function PaletteDialog({ onClose, ...props }: PaletteDialogProps) {
   const [search, setSearch] = useState("");
   const [loaded, setLoaded] = useState<PaletteModule>();
   const [hasFailed, setFailed] = useState(false);
-  const dialog = useRef<HTMLDialogElement>(null);
   const start = (): void => {
     setFailed(false);
     load().then(setLoaded, () => setFailed(true));
   };
-  useLayoutEffect(() => dialog.current?.showModal(), []);
   useEffect(start, []);
   const field = { className: "palette-input", placeholder: w.search, value: search };
   return (
     <dialog
-      ref={dialog}
+      ref={openModal}
       className="dialog palette"
       aria-label={w.paletteTitle}
       onClose={onClose}

@@ -1,9 +1,10 @@
 import { KeyRound } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import { ApiError } from "./api.ts";
 import { defineWords, useWords } from "./language.tsx";
 import { Button } from "./parts/button.tsx";
 import { CopyButton } from "./parts/copy-button.tsx";
+import { openModal } from "./parts/dialog.tsx";
 import { Failure } from "./parts/failure.tsx";
 import { signIn, useOtherTabs } from "./sign-in.ts";
 
@@ -40,13 +41,9 @@ export default function SignInPage(props: SignInProps) {
 
 /** Over a page whose session has ended: the page stays as it is below. */
 export function SignInDialog(props: SignInProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
   useOtherTabs();
-  useEffect(() => {
-    dialog.current?.showModal();
-  }, []);
   return (
-    <dialog ref={dialog} className="dialog sign-in-dialog" onCancel={(event) => event.preventDefault()}>
+    <dialog ref={openModal} className="dialog sign-in-dialog" onCancel={(event) => event.preventDefault()}>
       <SignInForm {...props} isLost />
     </dialog>
   );

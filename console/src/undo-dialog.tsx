@@ -1,6 +1,6 @@
-import { useEffect, useRef } from "react";
 import { defineWords, useWords } from "./language.tsx";
 import { Button } from "./parts/button.tsx";
+import { openModal } from "./parts/dialog.tsx";
 import { Sentence } from "./parts/localized.tsx";
 import { useSettled } from "./parts/use-settled.ts";
 import { VisibleText } from "./parts/visible-text.tsx";
@@ -23,11 +23,7 @@ const words = defineWords({
 /** Asks before a later change is discarded. */
 export default function UndoDialog({ conflicts, decide }: Question) {
   const w = useWords(words);
-  const dialog = useRef<HTMLDialogElement>(null);
   const isSettled = useSettled(conflicts.map(({ path }) => path).join("\n"));
-  useEffect(() => {
-    dialog.current?.showModal();
-  }, []);
   const end = (discards: boolean): void => {
     if (discards && !isSettled) return;
     decide(discards);
@@ -35,7 +31,7 @@ export default function UndoDialog({ conflicts, decide }: Question) {
   };
   return (
     <dialog
-      ref={dialog}
+      ref={openModal}
       className="dialog wide-dialog"
       aria-labelledby="undo-dialog-title"
       onClose={() => end(false)}

@@ -7,6 +7,7 @@ import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { countOf } from "../../parts/format.ts";
 import { CallSubject } from "../../parts/call-subject.tsx";
+import { openModal } from "../../parts/dialog.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { useFolds } from "../../parts/folds.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
@@ -68,16 +69,12 @@ interface BatchDialogProps {
 /** Several questions: what they are, one answer, and what became of each. */
 export function BatchDialog(props: BatchDialogProps) {
   const w = useWords(words);
-  const dialog = useRef<HTMLDialogElement>(null);
   // The list is that of the moment when the dialog was opened: answered questions leave the queue.
   const [items] = useState(props.items);
   const [reason, setReason] = useState("");
   const [results, setResults] = useState<ReadonlyMap<string, ApprovalBatchItem>>(new Map());
   const [busy, setBusy] = useState<number>();
   const [problem, setProblem] = useState<Error>();
-  useEffect(() => {
-    dialog.current?.showModal();
-  }, []);
   const [opened, setOpened] = useState<ReadonlySet<string>>(
     () => new Set(items.length > MAX_OPEN ? [] : items.map(({ id }) => id)),
   );
@@ -117,7 +114,7 @@ export function BatchDialog(props: BatchDialogProps) {
   };
   const failed = [...results.values()].filter((item) => "error" in item).length;
   return (
-    <dialog ref={dialog} className="dialog wide-dialog" aria-label={w.title(items.length)} onClose={props.onClose}>
+    <dialog ref={openModal} className="dialog wide-dialog" aria-label={w.title(items.length)} onClose={props.onClose}>
       <h2>{w.title(items.length)}</h2>
       <dl className="facts">
         <dt>{w.risks}</dt>

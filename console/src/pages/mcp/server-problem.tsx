@@ -46,11 +46,7 @@ export function ServerProblem({ server }: { server: McpServerInfo }) {
       <TriangleAlert size={18} aria-hidden />
       <div className="grow pre mcp-reason">
         <VisibleText as="strong" lang="en" text={what} />
-        {advice !== "" ? (
-          <Sentence as="p" text={advice} />
-        ) : isFault ? (
-          <p>{w.act(server.origin)}</p>
-        ) : null}
+        {advice !== "" ? <Sentence as="p" text={advice} /> : isFault ? <p>{w.act(server.origin)}</p> : null}
         {facts.length > 0 ? <p className="small">{facts.join(" · ")}</p> : null}
         {lines.length > 0 ? (
           <details className="small">

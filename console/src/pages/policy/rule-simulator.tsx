@@ -162,11 +162,12 @@ function isIn(call: Changed, { tool, before, after }: Pick<Simulation["tools"][n
   return call.toolName === tool && call.before.decision === before && call.after.decision === after;
 }
 
-function Samples({ calls }: { calls: readonly Changed[] }) {
+/** Past calls, each with a link. */
+export function Samples({ calls }: { calls: readonly Pick<Changed, "callId" | "subject" | "at">[] }) {
   return (
     <ul className="plain-list simulate-calls">
       {calls.map(({ callId, subject, at }) => (
-        <li key={callId}>
+        <li key={`${callId} ${at}`}>
           <Link className="simulate-call" href={`/work/${encodeURIComponent(callId)}`}>
             <CallSubject subject={subject} />
             <span className="small muted">

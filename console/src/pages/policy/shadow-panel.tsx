@@ -1,15 +1,13 @@
 import { CircleStop } from "lucide-react";
-import { Link } from "wouter";
 import { api, useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
 import { SureButton } from "../../parts/button.tsx";
-import { CallSubject } from "../../parts/call-subject.tsx";
 import { countOf, formatNumber } from "../../parts/format.ts";
 import { Panel } from "../../parts/panel.tsx";
-import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
+import { Samples } from "./rule-simulator.tsx";
 
 const words = defineWords({
   title: ["Shadow policy", "影子策略"],
@@ -70,20 +68,9 @@ export function ShadowPanel({ canChange }: { canChange: boolean }) {
               <DecisionBadge verdict={{ decision: before }} /> → <DecisionBadge verdict={{ decision: after }} />
               <span className="muted">{w.calls(show(count))}</span>
             </summary>
-            <ul className="plain-list simulate-calls">
-              {changed
-                .filter((call) => call.toolName === tool && call.before === before && call.after === after)
-                .map(({ callId, subject, at }) => (
-                  <li key={`${callId} ${at}`}>
-                    <Link className="simulate-call" href={`/work/${encodeURIComponent(callId)}`}>
-                      <CallSubject subject={subject} />
-                      <span className="small muted">
-                        <TimeAgo at={at} />
-                      </span>
-                    </Link>
-                  </li>
-                ))}
-            </ul>
+            <Samples
+              calls={changed.filter((call) => call.toolName === tool && call.before === before && call.after === after)}
+            />
           </details>
         ))}
         {failure}

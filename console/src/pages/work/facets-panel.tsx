@@ -1,11 +1,11 @@
 import { keepPreviousData, useQuery, type UseQueryResult } from "@tanstack/react-query";
-import { X } from "lucide-react";
-import { useEffect, useId, useRef } from "react";
+import { useId } from "react";
 import type { CallFacetName, CallFacets, CallFilter } from "../../../../src/contracts/calls.ts";
 import { api } from "../../api.ts";
 import { defineWords, type Pair, useLanguage, useWords } from "../../language.tsx";
 import { useStatusNames } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
+import { DialogHead, openModal } from "../../parts/dialog.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { formatNumber } from "../../parts/format.ts";
 import { useRiskNames } from "../../parts/risk-badge.tsx";
@@ -15,7 +15,6 @@ import { FACETS, type Span, SPANS, type WorkFilter } from "./work-filter.ts";
 
 const words = defineWords({
   title: ["Filters", "筛选"],
-  close: ["Close", "关闭"],
   time: ["Time", "时间"],
   from: ["From", "从"],
   to: ["To", "到"],
@@ -190,14 +189,9 @@ function localTime(at: number): string {
 /** On a phone the filters are a sheet. */
 export function FacetsSheet({ filter, onClose }: { filter: WorkFilter; onClose: () => void }) {
   const w = useWords(words);
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} className="sheet work-sheet" aria-label={w.title} onClose={onClose}>
-      <header className="row">
-        <h2 className="grow">{w.title}</h2>
-        <Button look="plain" icon={X} aria-label={w.close} onClick={() => dialog.current?.close()} />
-      </header>
+    <dialog ref={openModal} className="sheet work-sheet" aria-label={w.title} onClose={onClose}>
+      <DialogHead title={w.title} />
       <FacetsPanel filter={filter} />
     </dialog>
   );
