@@ -1,5 +1,6 @@
 /** How results are written to a Node response: JSON, text, JSON lines and server-sent events. */
 import { Buffer } from "node:buffer";
+import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
@@ -104,7 +105,8 @@ export class HttpResponse {
     this.#writeHead(200, "content-type", "application/jsonl; charset=utf-8");
     for await (const line of lines) {
       if (outgoing.destroyed) return;
-      if (!outgoing.write(`${JSON.stringify(line)}\n`)) await drained(outgoing);
+      if (outgoing.write(`${JSON.stringify(line)}\n`)) continue;
+      await once(outgoing, "drain", { signal: this.signal }).catch(() => undefined);
     }
     outgoing.end();
   }
@@ -174,21 +176,6 @@ export function acceptedEncoding({ headers }: IncomingMessage): Encoding | undef
 }
 
 function withHeaders(list: readonly string[], headers: Readonly<Record<string, string>>): Record<string, string> {
-  const all: Record<string, string> = {};
-  for (let at = 0; at < list.length; at += 2) all[list[at] ?? ""] = list[at + 1] ?? "";
-  return Object.assign(all, headers);
-}
-
-/** Resolves when more can be written, or never will be. */
-function drained(outgoing: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      outgoing.off("drain", done);
-      outgoing.off("close", done);
-      resolve();
-    };
-    outgoing.on("drain", done);
-    outgoing.on("close", done);
-    if (outgoing.destroyed) done();
-  });
+  const pairs = list.flatMap((name, at) => (at % 2 === 0 ? [[name, list[at + 1] ?? ""]] : []));
+  return { ...Object.fromEntries(pairs), ...headers };
 }

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
+import { attempt } from "../core/attempt.ts";
 
 const DEFAULT_CONNECTIONS = 5000;
 /** Tools need descriptors too: for files, pipes and connections. */
@@ -53,11 +54,8 @@ export class ConnectionLimit {
 
 /** How many more descriptors this process may open. Undefined if the system does not tell. */
 function freeDescriptors(): number | undefined {
-  try {
+  return attempt(() => {
     const limit = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1"))?.[1];
     return limit === undefined ? undefined : Number(limit) - readdirSync("/proc/self/fd").length;
-  } catch {
-    // Not Linux.
-    return undefined;
-  }
+  });
 }

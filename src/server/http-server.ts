@@ -329,7 +329,7 @@ class ApiServer implements HttpServer {
       handlersOf: this.api.handlersOf,
       authenticate: ({ headers, socket: { remoteAddress } }) =>
         this.#authenticator.authenticate({ headers, remoteAddress }),
-      admit: (identity, incoming) => this.#load.enter(identity.id || addressOf(incoming)),
+      admit: (identity, incoming) => this.#load.enter(identity.id || `address ${incoming.socket.remoteAddress ?? ""}`),
       isFromConsole: ({ headers }) => isFromConsole(headers, this.#originPolicy),
       maxBodyBytes: this.#maxBodyBytes,
     });
@@ -457,16 +457,11 @@ function tooManyConnections(): ApiError {
 
 /** Without the query. */
 function pathOf({ url = "" }: IncomingMessage): string {
-  const end = url.indexOf("?");
-  return end < 0 ? url : url.slice(0, end);
+  return url.split("?", 1)[0] ?? "";
 }
 
 function isApi(path: string): boolean {
   return path.startsWith("/api/") || path === "/api";
-}
-
-function addressOf({ socket }: IncomingMessage): string {
-  return `address ${socket.remoteAddress ?? ""}`;
 }
 
 function listen(server: Server, place: { host: string; port: number; backlog: number }): Promise<number> {
@@ -481,18 +476,14 @@ function listen(server: Server, place: { host: string; port: number; backlog: nu
 }
 
 function explainListenFailure(error: NodeJS.ErrnoException, host: string, port: number): Error {
-  const explain = (message: string): Error => new Error(message, { cause: error });
-  switch (error.code) {
-    case "EADDRINUSE":
-      return explain(
-        `Port ${port} on ${host} is in use, perhaps by another Haft. Open that one, end it, or choose another port (0 for any free one).`,
-      );
-    case "EACCES":
-      return explain(`Listening on port ${port} is not permitted. Choose one above 1023, such as ${DEFAULT_PORT}.`);
-    case "EADDRNOTAVAIL":
-    case "ENOTFOUND":
-      return explain(`${host} is not an address of this machine. Listen on 127.0.0.1, or on an address that it has.`);
-    default:
-      return explain(`The server could not listen on ${host}:${port} (${error.code ?? error.message}).`);
-  }
+  const { code = "", message } = error;
+  const notHere = `${host} is not an address of this machine. Listen on 127.0.0.1, or on an address that it has.`;
+  const reasons: Readonly<Record<string, string>> = {
+    EADDRINUSE: `Port ${port} on ${host} is in use, perhaps by another Haft. Open that one, end it, or choose another port (0 for any free one).`,
+    EACCES: `Listening on port ${port} is not permitted. Choose one above 1023, such as ${DEFAULT_PORT}.`,
+    EADDRNOTAVAIL: notHere,
+    ENOTFOUND: notHere,
+  };
+  const other = `The server could not listen on ${host}:${port} (${code || message}).`;
+  return new Error(reasons[code] ?? other, { cause: error });
 }
