@@ -1,4 +1,4 @@
-import { Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { Suspense, useEffect, useState } from "react";
 import { defineWords, useWords } from "./language.tsx";
 import { lazyPage, loadWithRetry } from "./lazy-page.tsx";
 import type { Page } from "./page.ts";

@@ -1,5 +1,5 @@
 import { ChevronDown, ChevronRight, CircleAlert, Check, X } from "lucide-react";
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import type { ApprovalBatchItem } from "../../../../src/contracts/approvals.ts";
 import { RiskLevel } from "../../../../src/contracts/basics.ts";
 import { api, queries, useApi } from "../../api.ts";
