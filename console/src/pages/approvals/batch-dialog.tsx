@@ -168,7 +168,12 @@ export function BatchDialog(props: BatchDialogProps) {
       </p>
       {isDone ? (
         <div className="row end">
-          <Button look="primary" text={w.close} autoFocus onClick={() => dialog.current?.close()} />
+          <Button
+            look="primary"
+            text={w.close}
+            autoFocus
+            onClick={({ currentTarget }) => currentTarget.closest("dialog")?.close()}
+          />
         </div>
       ) : (
         <>
@@ -181,7 +186,11 @@ export function BatchDialog(props: BatchDialogProps) {
             onChange={({ target }) => setReason(target.value)}
           />
           <div className="row end">
-            <Button look="plain" text={w.cancel} onClick={() => dialog.current?.close()} />
+            <Button
+              look="plain"
+              text={w.cancel}
+              onClick={({ currentTarget }) => currentTarget.closest("dialog")?.close()}
+            />
             <Button look="danger" icon={X} disabled={busy !== undefined} onClick={() => void answer(items, "deny")}>
               {w.refuse(items.length)}
             </Button>

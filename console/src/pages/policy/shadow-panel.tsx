@@ -6,6 +6,7 @@ import { SureButton } from "../../parts/button.tsx";
 import { countOf, formatNumber } from "../../parts/format.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { useAction } from "../../parts/use-action.tsx";
+import { TimeAgo } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { Samples } from "./rule-simulator.tsx";
 
