@@ -246,6 +246,18 @@ export interface AuditProblem {
   message: string;
 }
 
+/** All pages of a query, the newest entries first. */
+export async function* pagesOf(
+  log: Pick<AuditLog, "query">,
+  query: AuditQuery & { limit: number },
+): AsyncGenerator<AuditPage> {
+  let page: AuditPage | undefined;
+  do {
+    page = await log.query({ ...query, cursor: page?.cursor });
+    yield page;
+  } while (page.cursor !== undefined);
+}
+
 /**
  * An append-only log. `begun` of a tool that writes or executes resolves when its entry is committed, and rejects if it
  * cannot be; entries of read-only tools are committed in groups a few milliseconds later, without waiting.

@@ -14,6 +14,7 @@ import {
   type AuditLog,
   type AuditQuery as LogQuery,
   isAuditKind,
+  pagesOf,
 } from "../../gate/audit-log.ts";
 import { summarizeCall } from "../../gate/summarize-call.ts";
 import { isObject } from "../../schema/json-schema.ts";
@@ -90,13 +91,9 @@ async function* exportEntries(log: AuditLog, query: AuditFilter, identity: Ident
     for await (const entry of log.entries()) yield entryOf(entry, identity);
     return;
   }
-  const filter = filterOf(query);
-  let cursor: string | undefined;
-  do {
-    const page = await log.query({ ...filter, limit: PAGE, cursor });
-    yield* page.entries.map((entry) => entryOf(entry, identity));
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  for await (const { entries } of pagesOf(log, { ...filterOf(query), limit: PAGE })) {
+    yield* entries.map((entry) => entryOf(entry, identity));
+  }
 }
 
 function filterOf({ search, decision, from, to, call, type, ...filter }: AuditFilter): LogQuery {

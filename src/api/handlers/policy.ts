@@ -28,7 +28,7 @@ import type {
 import { canonicalJson } from "../../core/json.ts";
 import { hideSecretsIn } from "../../core/secrets/mask-secrets.ts";
 import type { AnyTool } from "../../core/tool.ts";
-import type { AuditEntry, AuditFact, AuditLog, AuditQuery } from "../../gate/audit-log.ts";
+import { type AuditEntry, type AuditFact, type AuditLog, type AuditQuery, pagesOf } from "../../gate/audit-log.ts";
 import { backtest, type RecordedPage } from "../../gate/permit/history/backtest.ts";
 import type { CallDigest, RecordedCall } from "../../gate/permit/history/call-digest.ts";
 import { changedRules, type PolicyChange } from "../../gate/permit/history/shadow.ts";
@@ -513,7 +513,6 @@ function keyOf({ callId, toolName, session, user, digest, input }: PastCall): st
 export function pastCallsOf(log: AuditLog): PastCalls {
   return async function* (filter = {}) {
     const { count } = await log.head();
-    let cursor: string | undefined;
     let last = count;
     // A call that waited has several entries with its input, near to each other.
     let seen = new Set<string>();
@@ -525,13 +524,11 @@ export function pastCallsOf(log: AuditLog): PastCalls {
       seen.add(key);
       return true;
     };
-    do {
-      const page = await log.query({ ...filter, kind: INPUT_KINDS, limit: PAGE_SIZE, cursor });
-      const lowest = page.entries.at(-1)?.seq ?? 0;
-      yield { calls: page.entries.flatMap(pastCallOf).filter(isNew), entries: Math.max(last - lowest, 0), of: count };
+    for await (const { entries } of pagesOf(log, { ...filter, kind: INPUT_KINDS, limit: PAGE_SIZE })) {
+      const lowest = entries.at(-1)?.seq ?? 0;
+      yield { calls: entries.flatMap(pastCallOf).filter(isNew), entries: Math.max(last - lowest, 0), of: count };
       last = lowest;
-      ({ cursor } = page);
-    } while (cursor !== undefined);
+    }
   };
 }
 
@@ -544,11 +541,9 @@ export function answeredCallsOf(log: AuditLog): PolicyApiOptions["answeredCalls"
     const answers = new Map<string, "yes" | "no">();
     const calls = new Map<string, AnsweredCall>();
     const never = new Set<string>();
-    let cursor: string | undefined;
-    do {
-      const kind = [...INPUT_KINDS, "approval_answered", "note"] as const;
-      const page = await log.query({ kind, since, limit: PAGE_SIZE, cursor });
-      for (const entry of page.entries) {
+    const kind = [...INPUT_KINDS, "approval_answered", "note"] as const;
+    for await (const { entries } of pagesOf(log, { kind, since, limit: PAGE_SIZE })) {
+      for (const entry of entries) {
         const { data } = entry;
         if (entry.kind === "note" && typeof data["neverPropose"] === "string") never.add(data["neverPropose"]);
         if (entry.kind === "approval_answered" && typeof data["approvalId"] === "string") {
@@ -571,8 +566,8 @@ export function answeredCallsOf(log: AuditLog): PolicyApiOptions["answeredCalls"
         const { input: _input, ...call } = past;
         calls.set(key, { ...call, digest: strictDigest(known?.digest, call.digest), answer });
       }
-      ({ cursor } = page);
-    } while (cursor !== undefined && calls.size < MAX_LEARNED);
+      if (calls.size >= MAX_LEARNED) break;
+    }
     return { calls: [...calls.values()], never };
   };
 }
@@ -616,10 +611,8 @@ export function ruleHitsOf(log: AuditLog, waiting: () => Promise<Approval[]>): R
       counted.add(callKey(caller, callId));
       if (verdict.rule !== undefined) count(verdict.rule, askedAt);
     }
-    let cursor: string | undefined;
-    do {
-      const page = await log.query({ kind: INPUT_KINDS, limit: PAGE_SIZE, cursor });
-      for (const { callId, caller, data, at } of page.entries) {
+    for await (const { entries } of pagesOf(log, { kind: INPUT_KINDS, limit: PAGE_SIZE })) {
+      for (const { callId, caller, data, at } of entries) {
         const { verdict } = data;
         if (callId === undefined || !isObject(verdict)) continue;
         const call = callKey(caller ?? {}, callId);
@@ -628,8 +621,8 @@ export function ruleHitsOf(log: AuditLog, waiting: () => Promise<Approval[]>): R
         const { rule } = verdict;
         if (typeof rule === "string") count(rule, at);
       }
-      ({ cursor } = page);
-    } while (cursor !== undefined && counted.size < HIT_CALLS);
+      if (counted.size >= HIT_CALLS) break;
+    }
     return { calls: counted.size, hits };
   };
 }

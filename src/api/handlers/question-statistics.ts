@@ -1,5 +1,6 @@
 import type { QuestionStatistics } from "../../contracts/statistics.ts";
-import type { AuditEntry, AuditLog } from "../../gate/audit-log.ts";
+import { groupBy } from "../../core/group-by.ts";
+import { type AuditEntry, type AuditLog, pagesOf } from "../../gate/audit-log.ts";
 
 const HOUR = 3_600_000;
 const PAGE = 500;
@@ -62,12 +63,10 @@ async function readQuestions(
 ): Promise<Question[]> {
   const endings = new Map<string, Pick<Question, "answer" | "hasEnded">>();
   const questions: Question[] = [];
-  let cursor: string | undefined;
-  do {
-    const kind = ["approval_asked", "approval_answered"] as const;
-    const page = await log.query({ kind, since: from, limit: PAGE, cursor });
+  const kind = ["approval_asked", "approval_answered"] as const;
+  for await (const { entries } of pagesOf(log, { kind, since: from, limit: PAGE })) {
     // Newest first: an answer comes before its question.
-    for (const { kind: of, at, toolName = "", verdict, data } of page.entries) {
+    for (const { kind: of, at, toolName = "", verdict, data } of entries) {
       const id = String(data["approvalId"]);
       if (data["questions"] !== undefined) continue;
       if (of === "approval_answered") {
@@ -81,22 +80,10 @@ async function readQuestions(
         questions.push({ tool: toolName, risk, askedAt: at, hasEnded: false, ...endings.get(id) });
       }
     }
-    ({ cursor } = page);
-  } while (cursor !== undefined);
+  }
   return questions;
 }
 
 function textOf(value: AuditEntry["data"][string]): string | undefined {
   return typeof value === "string" ? value : undefined;
-}
-
-function groupBy(questions: readonly Question[], keyOf: (question: Question) => string): Map<string, Question[]> {
-  const groups = new Map<string, Question[]>();
-  for (const question of questions) {
-    const key = keyOf(question);
-    const group = groups.get(key);
-    if (group) group.push(question);
-    else groups.set(key, [question]);
-  }
-  return groups;
 }

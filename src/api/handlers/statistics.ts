@@ -5,10 +5,11 @@ import { ApiError } from "../../contracts/errors.ts";
 import type { QuestionStatistics, statistics, StatisticsInfo, TokenReport } from "../../contracts/statistics.ts";
 import type { Caller } from "../../core/call.ts";
 import { failedState } from "../../core/error.ts";
+import { groupBy } from "../../core/group-by.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
-import type { AuditCounts, AuditEntry, AuditLog } from "../../gate/audit-log.ts";
+import { type AuditCounts, type AuditEntry, type AuditLog, pagesOf } from "../../gate/audit-log.ts";
 import type { Haft } from "../../runtime.ts";
 import { compactDeclaration, definitionText } from "../../tools/discovery/definition-cost.ts";
 import type { StatisticsQuery } from "./call-metrics.ts";
@@ -194,13 +195,10 @@ function summarise(
 /** The entries themselves; undefined if there are too many. */
 async function readAnswered(log: AuditLog, since: number, until: number): Promise<AnsweredCalls[] | undefined> {
   const answered: AnsweredCalls[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await log.query({ kind: ANSWERS, since, until, limit: PAGE, cursor });
-    answered.push(...page.entries.map(answeredOf));
-    cursor = page.cursor;
+  for await (const { entries } of pagesOf(log, { kind: ANSWERS, since, until, limit: PAGE })) {
+    answered.push(...entries.map(answeredOf));
     if (answered.length > MAX_ENTRIES) return undefined;
-  } while (cursor !== undefined);
+  }
   return answered;
 }
 
@@ -247,14 +245,4 @@ function numbersOf(calls: readonly AnsweredCalls[]): ToolNumbers & { waitedMs: n
     bytes: sum(({ bytes }) => bytes),
     waitedMs: sum(({ waitedMs }) => waitedMs),
   };
-}
-
-function groupBy<T, Key>(items: readonly T[], keyOf: (item: T) => Key): Map<Key, T[]> {
-  const groups = new Map<Key, T[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group) group.push(item);
-    else groups.set(keyOf(item), [item]);
-  }
-  return groups;
 }

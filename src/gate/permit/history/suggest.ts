@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { AnyTool } from "../../../core/tool.ts";
+import { groupBy } from "../../../core/group-by.ts";
 import { isObject } from "../../../schema/json-schema.ts";
 import { type ArgumentRole, resolved, rolesOf, type ToolRoles, wordsOf } from "../provenance/roles.ts";
 import { leavesOf, namesEveryArgument, shownName } from "../rules/rule-conditions.ts";
@@ -625,15 +626,4 @@ function countSaved(
 
 function withRules(rules: RuleSet, allow: readonly string[]): RuleSet {
   return new RuleSet([...rules.sources(), { origin: "proposal", allow }]);
-}
-
-function groupBy<T>(items: readonly T[], keyOf: (item: T, at: number) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  items.forEach((item, at) => {
-    const key = keyOf(item, at);
-    const group = groups.get(key);
-    if (group) group.push(item);
-    else groups.set(key, [item]);
-  });
-  return groups;
 }
