@@ -80,25 +80,22 @@ const denyToolUse: Protocol["deny"] = (reason, event) =>
       })
     : exitWith2(reason);
 
-const CLAUDE_EVENTS: Protocol["events"] = {
-  PreToolUse: "call",
-  PostToolUse: "end",
-  PostToolUseFailure: "failed",
-  UserPromptSubmit: "prompt",
-  Stop: "idle",
-  SessionEnd: "idle",
-  SessionStart: "other",
-  SubagentStart: "other",
-  SubagentStop: "other",
-  PermissionRequest: "other",
-  Notification: "other",
-  PreCompact: "other",
-  PostCompact: "other",
-};
+/** The names of events by what they mean here. */
+function eventsOf(named: Partial<Record<EventKind, string>>): Protocol["events"] {
+  const kinds = Object.entries(named) as [EventKind, string][];
+  return Object.fromEntries(kinds.flatMap(([kind, names]) => names.split(" ").map((name) => [name, kind] as const)));
+}
 
 const claude: Protocol = {
   nameOf: (event) => textOf(event["hook_event_name"]),
-  events: CLAUDE_EVENTS,
+  events: eventsOf({
+    call: "PreToolUse",
+    end: "PostToolUse",
+    failed: "PostToolUseFailure",
+    prompt: "UserPromptSubmit",
+    idle: "Stop SessionEnd",
+    other: "SessionStart SubagentStart SubagentStop PermissionRequest Notification PreCompact PostCompact",
+  }),
   sessionOf: (event) => event["session_id"],
   callOf: (event) => toolUseOf(event),
   outputOf: (event) => event["tool_response"] ?? event["error"],
@@ -111,44 +108,26 @@ const PROTOCOLS: Readonly<Record<AgentName, Protocol>> = {
   codex: claude,
   gemini: {
     ...claude,
-    events: {
-      BeforeTool: "call",
-      AfterTool: "end",
-      BeforeAgent: "prompt",
-      AfterAgent: "idle",
-      SessionEnd: "idle",
-      SessionStart: "other",
-      BeforeModel: "other",
-      AfterModel: "other",
-      BeforeToolSelection: "other",
-      Notification: "other",
-      PreCompress: "other",
-    },
+    events: eventsOf({
+      call: "BeforeTool",
+      end: "AfterTool",
+      prompt: "BeforeAgent",
+      idle: "AfterAgent SessionEnd",
+      other: "SessionStart BeforeModel AfterModel BeforeToolSelection Notification PreCompress",
+    }),
     deny: (reason, event) => (event === undefined ? exitWith2(reason) : printed({ decision: "deny", reason })),
     pass: "{}\n",
   },
   cursor: {
     nameOf: (event) => textOf(event["hook_event_name"]),
-    events: {
-      preToolUse: "call",
-      beforeShellExecution: "call",
-      beforeMCPExecution: "call",
-      beforeReadFile: "call",
-      postToolUse: "end",
-      postToolUseFailure: "failed",
-      afterShellExecution: "end",
-      afterMCPExecution: "end",
-      afterFileEdit: "end",
-      beforeSubmitPrompt: "prompt",
-      stop: "idle",
-      sessionEnd: "idle",
-      sessionStart: "other",
-      subagentStart: "other",
-      subagentStop: "other",
-      preCompact: "other",
-      afterAgentResponse: "other",
-      afterAgentThought: "other",
-    },
+    events: eventsOf({
+      call: "preToolUse beforeShellExecution beforeMCPExecution beforeReadFile",
+      end: "postToolUse afterShellExecution afterMCPExecution afterFileEdit",
+      failed: "postToolUseFailure",
+      prompt: "beforeSubmitPrompt",
+      idle: "stop sessionEnd",
+      other: "sessionStart subagentStart subagentStop preCompact afterAgentResponse afterAgentThought",
+    }),
     sessionOf: (event) => event["conversation_id"],
     callOf(event, name) {
       const id = textOf(event["tool_use_id"]);
@@ -181,16 +160,14 @@ const PROTOCOLS: Readonly<Record<AgentName, Protocol>> = {
       if ("source" in event) return "sessionStart";
       return "reason" in event ? "sessionEnd" : undefined;
     },
-    events: {
-      preToolUse: "call",
-      postToolUse: "end",
-      postToolUseFailure: "failed",
-      userPromptSubmitted: "prompt",
-      sessionEnd: "idle",
-      agentStop: "idle",
-      sessionStart: "other",
-      errorOccurred: "other",
-    },
+    events: eventsOf({
+      call: "preToolUse",
+      end: "postToolUse",
+      failed: "postToolUseFailure",
+      prompt: "userPromptSubmitted",
+      idle: "sessionEnd agentStop",
+      other: "sessionStart errorOccurred",
+    }),
     // The coding agent has none: one for each folder.
     sessionOf: (event) => event["sessionId"] ?? event["session_id"] ?? event["cwd"],
     callOf: (event) => ({
