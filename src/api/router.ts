@@ -1,11 +1,10 @@
 /** The one router: every endpoint of the contracts over HTTP. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { attempt } from "../core/attempt.ts";
 import type { Contract, Endpoint } from "../contracts/contract.ts";
 import { ApiError } from "../contracts/errors.ts";
 import { ANONYMOUS, type Identity } from "../contracts/identity.ts";
 import type { Contracts } from "../contracts/index.ts";
-import { issuesOf, ToolError } from "../core/error.ts";
+import { attempt, issuesOf, ToolError } from "../core/error.ts";
 import { parseJson } from "../core/parse-json.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import { byRoute, checkInput, checkScope, selectVariant, type Variants } from "./check-request.ts";

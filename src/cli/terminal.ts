@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 import process from "node:process";
-import { attempt } from "../core/attempt.ts";
+import { attempt } from "../core/error.ts";
 
 export interface TerminalOutput {
   isTTY?: boolean;

@@ -1,8 +1,7 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import type { Document, Node } from "yaml";
-import { attempt } from "../core/attempt.ts";
-import { errorCode, errorMessage } from "../core/error.ts";
+import { attempt, errorCode, errorMessage } from "../core/error.ts";
 import { noteLook } from "./config-watch.ts";
 import {
   ConfigError,

@@ -1,8 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
-import { attempt } from "../core/attempt.ts";
-import { errorMessage } from "../core/error.ts";
+import { attempt, errorMessage } from "../core/error.ts";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import type { Plugin, PluginManifest } from "../core/plugin.ts";
 import { findPackage } from "../io/files/own-folders.ts";

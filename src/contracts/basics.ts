@@ -1,7 +1,7 @@
 /** Schemas of the data types in `core/` that several resources use. `contracts.types.ts` checks that both are equal. */
 import { z } from "zod";
 import { UNVOUCHED_KINDS } from "../core/call-summary.ts";
-import { ERROR_CODES, type ErrorCode } from "../core/error-codes.ts";
+import { ERROR_CODES, type ErrorCode } from "../core/results/error-codes.ts";
 import { named, namedObject, objects } from "./contract.ts";
 
 export const Name = z.string().min(1).max(256);

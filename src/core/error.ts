@@ -1,4 +1,4 @@
-import { ERROR_CODES, type ErrorCode } from "./error-codes.ts";
+import { ERROR_CODES, type ErrorCode } from "./results/error-codes.ts";
 import { toPlainData } from "./json.ts";
 
 export { ERROR_CODES, type ErrorCode };
@@ -214,4 +214,15 @@ function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value === "object" || typeof value === "function") return `a value that is not an Error (${typeof value})`;
   return String(value);
+}
+
+/** What the function returns, or `otherwise` if it throws. */
+export function attempt<T>(run: () => T): T | undefined;
+export function attempt<T, Otherwise>(run: () => T, otherwise: Otherwise): T | Otherwise;
+export function attempt<T, Otherwise>(run: () => T, otherwise?: Otherwise): T | Otherwise | undefined {
+  try {
+    return run();
+  } catch {
+    return otherwise;
+  }
 }

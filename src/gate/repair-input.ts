@@ -1,6 +1,5 @@
-import { attempt } from "../core/attempt.ts";
 import type { Call } from "../core/call.ts";
-import { ToolError } from "../core/error.ts";
+import { attempt, ToolError } from "../core/error.ts";
 import { INPUT_LIMITS, notAccepted, parseJson, tooLarge, withoutTrailingCommas } from "../core/parse-json.ts";
 import { calledName } from "../core/tool-catalog.ts";
 import type { AnyTool } from "../core/tool.ts";

@@ -4,8 +4,7 @@
  *
  * No answer here ever says "allow": a call that passes gets no decision, so the agent's own rules still decide about it.
  */
-import { attempt } from "../core/attempt.ts";
-import { toolError } from "../core/error.ts";
+import { attempt, toolError } from "../core/error.ts";
 import { isObject } from "../schema/json-schema.ts";
 
 export const AGENT_NAMES = ["claude", "codex", "gemini", "cursor", "copilot", "opencode", "pi"] as const;

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
-import { attempt } from "../core/attempt.ts";
+import { attempt } from "../core/error.ts";
 
 const DEFAULT_CONNECTIONS = 5000;
 /** Tools need descriptors too: for files, pipes and connections. */

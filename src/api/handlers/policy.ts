@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { attempt } from "../../core/attempt.ts";
 import { validatedInput } from "../../core/create-tool.ts";
-import { errorMessage } from "../../core/error.ts";
+import { attempt, errorMessage } from "../../core/error.ts";
 import { type Approval, isOneLine } from "../../calls/approval.ts";
 import { callKey } from "../../calls/calls.ts";
 import type { Grant } from "../../calls/grants.ts";

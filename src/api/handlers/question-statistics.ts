@@ -1,5 +1,5 @@
 import type { QuestionStatistics } from "../../contracts/statistics.ts";
-import { groupBy } from "../../core/group-by.ts";
+import { groupBy } from "../../core/bounded-map.ts";
 import { type AuditEntry, type AuditLog, pagesOf } from "../../gate/audit-log.ts";
 
 const HOUR = 3_600_000;

@@ -5,7 +5,7 @@ import { ApiError } from "../../contracts/errors.ts";
 import type { QuestionStatistics, statistics, StatisticsInfo, TokenReport } from "../../contracts/statistics.ts";
 import type { Caller } from "../../core/call.ts";
 import { failedState } from "../../core/error.ts";
-import { groupBy } from "../../core/group-by.ts";
+import { groupBy } from "../../core/bounded-map.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";

@@ -1,5 +1,4 @@
-import { attempt } from "../../core/attempt.ts";
-import { toolError } from "../../core/error.ts";
+import { attempt, toolError } from "../../core/error.ts";
 
 export interface GlobOptions {
   caseSensitive?: boolean;

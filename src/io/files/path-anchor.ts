@@ -9,8 +9,7 @@ import {
   realpathSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { attempt } from "../../core/attempt.ts";
-import { toolError } from "../../core/error.ts";
+import { attempt, toolError } from "../../core/error.ts";
 import { deniedPath, isMissing } from "./file-errors.ts";
 import { MAX_LINKS, type PathName, quotePath } from "./path-name.ts";
 import { checkPath, type PathOperation, type PathPolicy } from "./path-policy.ts";

@@ -1,8 +1,7 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { attempt } from "../../core/attempt.ts";
-import { toolError } from "../../core/error.ts";
+import { attempt, toolError } from "../../core/error.ts";
 
 /** A path as given, made absolute. Links are not resolved yet. */
 export interface PathName {

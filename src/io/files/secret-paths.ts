@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
-import { attempt } from "../../core/attempt.ts";
+import { attempt } from "../../core/error.ts";
 
 /** In any case: names are compared without regard to it. */
 const words = (text: string): string[] => text.trim().split(/\s+/);

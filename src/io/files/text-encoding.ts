@@ -1,7 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { createRequire } from "node:module";
-import { attempt } from "../../core/attempt.ts";
-import { toolError } from "../../core/error.ts";
+import { attempt, toolError } from "../../core/error.ts";
 
 /**
  * "utf-8", "utf-16le", "utf-16be", "utf-32le", "utf-32be", "latin1", or a legacy encoding ("gb18030", "shift_jis", …).

@@ -2,8 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { attempt } from "../../core/attempt.ts";
-import { errorCode } from "../../core/error.ts";
+import { attempt, errorCode } from "../../core/error.ts";
 
 /** Identifies a started process and its descendants. */
 export interface TreeRoot {

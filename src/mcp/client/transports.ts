@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
 import type { FetchLike, Transport } from "@modelcontextprotocol/client";
-import { attempt } from "../../core/attempt.ts";
-import { toolError } from "../../core/error.ts";
+import { attempt, toolError } from "../../core/error.ts";
 import type { ProgramSandbox } from "../../io/sandbox/program-sandbox.ts";
 import { shellEnvironment } from "../../io/shell/shell-environment.ts";
 import type { McpServerConfig } from "../server-config.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Tool as ToolDefinition } from "@modelcontextprotocol/server";
-import { attempt } from "../../core/attempt.ts";
+import { attempt } from "../../core/error.ts";
 import type { Caller, CallOptions, ToolScope } from "../../core/call.ts";
 import { declarationOf, descriptionText } from "../../core/definition.ts";
 import type { ToolResult } from "../../core/result.ts";

@@ -1,4 +1,4 @@
-import { attempt } from "../../core/attempt.ts";
+import { attempt } from "../../core/error.ts";
 import { parseJson } from "../../core/parse-json.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { readJson } from "../text/json-reader.ts";

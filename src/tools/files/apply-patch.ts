@@ -1,9 +1,8 @@
 import { dirname, isAbsolute, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
-import { attempt } from "../../core/attempt.ts";
 import { createTool } from "../../core/create-tool.ts";
-import { failureText, toFailure, toolError, ToolError } from "../../core/error.ts";
+import { attempt, failureText, toFailure, ToolError, toolError } from "../../core/error.ts";
 import type { Files } from "../../io/files/files.ts";
 import type { FileInfo } from "../../io/files/open-file.ts";
 import { decodeText, encodeText, isBinary } from "../../io/files/text-encoding.ts";

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename, dirname } from "node:path";
-import { attempt } from "../../core/attempt.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
-import { toolError, ToolError } from "../../core/error.ts";
+import { attempt, ToolError, toolError } from "../../core/error.ts";
 import { countOf } from "../../core/results/count-of.ts";
 import { nearestNames } from "../../core/nearest-name.ts";
 import type { Preview, ToolContext } from "../../core/tool.ts";

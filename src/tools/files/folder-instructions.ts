@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { dirname, join, relative, sep } from "node:path";
-import { attempt } from "../../core/attempt.ts";
+import { attempt } from "../../core/error.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Caller } from "../../core/call.ts";
 import { callOf, hostOf } from "../../core/gate.ts";

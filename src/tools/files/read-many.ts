@@ -1,9 +1,8 @@
-import { attempt } from "../../core/attempt.ts";
 import { showName } from "../../io/shell/terminal-text.ts";
 import { z } from "zod";
 import { textOf } from "../../core/content.ts";
 import { countOf } from "../../core/results/count-of.ts";
-import { type ErrorCode, toolError, ToolError } from "../../core/error.ts";
+import { attempt, type ErrorCode, ToolError, toolError } from "../../core/error.ts";
 import { createTool } from "../../core/create-tool.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { estimatedTokens } from "../../core/results/estimated-tokens.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { attempt } from "../../core/attempt.ts";
+import { attempt } from "../../core/error.ts";
 import type { Caller } from "../../core/call.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { text } from "../../core/content.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { AnyTool } from "../../../core/tool.ts";
-import { groupBy } from "../../../core/group-by.ts";
+import { groupBy } from "../../../core/bounded-map.ts";
 import { isObject } from "../../../schema/json-schema.ts";
 import { type ArgumentRole, resolved, rolesOf, type ToolRoles, wordsOf } from "../provenance/roles.ts";
 import { leavesOf, namesEveryArgument, shownName } from "../rules/rule-conditions.ts";
