@@ -32,7 +32,12 @@ export { openaiResponsesFormat } from "./models/providers/openai-responses.ts";
 export type { CallReader, ModelCall } from "./models/providers/model-calls.ts";
 export type { ProviderTools } from "./models/providers/define-tools.ts";
 
-export { fromAISDKTools, resolveAISDKApprovals, toAISDKTools } from "./models/frameworks/ai-sdk.ts";
+export {
+  fromAISDKTools,
+  resolveAISDKApprovals,
+  toAISDKToolApproval,
+  toAISDKTools,
+} from "./models/frameworks/ai-sdk.ts";
 export { toClaudeAgentTools } from "./models/frameworks/claude-agent-sdk.ts";
 export { toLangChainTools } from "./models/frameworks/langchain.ts";
 export { toMastraTools } from "./models/frameworks/mastra.ts";

@@ -242,7 +242,10 @@ function readGrant(
   }
   const isOffered = grants.some((grant) => grant.scope === scope && given && sameRules(grant.rules, rulesOf(given)));
   if (suggestedRules.length === 0 && !isOffered) {
-    throw badAnswer(`"${id}" can only be approved once: no rule matches it`, 'Answer with "once", without --always.');
+    throw badAnswer(
+      `"${id}" can only be approved once: no rule matches it`,
+      'Answer with "once", without --always. After a yes to the first call of an MCP tool, the next question can be answered with "always".',
+    );
   }
   const rules = given === undefined ? suggestedRules : rulesOf(given);
   if (rules.length === 0 || rules.some((rule) => typeof rule !== "string" || rule.trim() === "")) {

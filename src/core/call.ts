@@ -127,6 +127,18 @@ export interface IdentityOptions {
   userId?: string;
 }
 
+/** Calls of the conversation so far: for a session of which nothing is stored, or not any more. */
+export interface EarlierCalls {
+  read(): readonly EarlierCall[];
+  /** The session is that of one step, and every call in it comes with its conversation: it need not be kept. */
+  isOwnSession?: boolean;
+}
+
+export interface EarlierCall extends Pick<ToolResult, "callId" | "content" | "details"> {
+  tool: AnyTool;
+  input: unknown;
+}
+
 /** Options that end with the process that made the call. */
 export interface ProcessOptions<Host = unknown> {
   /**
@@ -371,6 +383,8 @@ export interface Call {
   readonly answer: GivenAnswer | undefined;
   /** Set if the call must not open a question: the failure if a person must be asked. */
   readonly noQuestion: ToolError | undefined;
+  /** The conversation before this call, as far as the program has it. */
+  readonly earlier: EarlierCalls | undefined;
   /** Called once the call is permitted. It goes on when the promise resolves. */
   readonly onPermitted: (() => Promise<void>) | undefined;
   /** In milliseconds since 1970. */

@@ -4,6 +4,7 @@ import {
   type CallData,
   type Caller,
   type CallOptions,
+  type EarlierCalls,
   fromCallData,
   type GivenAnswer,
   type SecondPass,
@@ -40,6 +41,8 @@ export interface CallBinding {
   answer?: GivenAnswer;
   /** The call opens no question: if a person must be asked, it fails with this. */
   noQuestion?: ToolError;
+  /** The conversation before this call, as far as the program has it. */
+  earlier?: EarlierCalls;
 }
 
 /** A question about a call and what became of it. */

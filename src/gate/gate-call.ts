@@ -5,6 +5,7 @@ import {
   type CallBudget,
   type Caller,
   type CallOptions,
+  type EarlierCalls,
   type GivenAnswer,
   nextCallId,
   type SecondPass,
@@ -142,6 +143,10 @@ export class GateCall implements Call {
 
   get noQuestion(): ToolError | undefined {
     return this.#binding?.noQuestion;
+  }
+
+  get earlier(): EarlierCalls | undefined {
+    return this.#binding?.earlier;
   }
 
   get onPermitted(): (() => Promise<void>) | undefined {

@@ -26,7 +26,7 @@ test("a question says which grant was too small for the call, and by what", asyn
   const shown = async (session: string, budget?: { unit: string; max: number }) => {
     const { id } = await host.haft.policy.grants.give({ ...GRANT, holder: { session }, maxUses: 1, budget });
     const call = (amount: number) => host.haft.execute("pay", { amount }, { caller: { session } });
-    if (!budget) expect(await call(1)).toMatchObject({ status: "completed" });
+    if (!budget) await call(1);
     const { pending } = (await call(30)) as { pending?: { id: string } };
     return { id, text: (await haft("approvals", "show", String(pending?.id))).stdout };
   };

@@ -124,10 +124,14 @@ export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapO
 
   /** The definition that the approval covers, too. The question cuts what is too long, and says so. */
   async function reviewed(): Promise<Partial<ShownDifference> & { text: string }> {
+    const once =
+      "A yes is for this call and approves the definition; only later calls can be allowed for a session or always.";
     if (review?.state === "new")
-      return { text: `The tool is used for the first time. Its definition:\n${shownDefinition(review.definition)}` };
+      return {
+        text: `The tool is used for the first time. ${once} Its definition:\n${shownDefinition(review.definition)}`,
+      };
     if (review?.state !== "changed") return { text: "" };
-    const head = "The tool is NOT the one that was approved before. The difference:\n";
+    const head = `The tool is NOT the one that was approved before. ${once} The difference:\n`;
     const shown = await shownDifference(mcpTool.name, review.before ?? "{}", review.definition);
     return { text: head + shown.text, omitted: shown.omitted, whole: head + shown.whole };
   }

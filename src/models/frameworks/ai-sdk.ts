@@ -8,7 +8,7 @@ import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { COMMON_RULES } from "../../schema/portable-schema.ts";
 import { blockText, mapContent } from "../providers/call-results.ts";
 import { COMMON_STRICT_RULES } from "../providers/provider-schema-rules.ts";
-import { type FrameworkRun, userTextsOf } from "./framework-calls.ts";
+import type { FrameworkRun } from "./framework-calls.ts";
 import {
   type AdapterOptions,
   type BridgedTool,
@@ -95,6 +95,15 @@ export function toAISDKTools<const Source extends FrameworkTools>(
 function defineTool(bridged: BridgedTool, runs: RunIds | undefined): AISDKTool {
   const { description, schema, strict, tool } = bridged;
   let isRead = false;
+  const approvalFor: ApprovalFor = async (input, { toolCallId, messages, ...given }) => {
+    // The SDK checks an answered request again. A question that is asked now would be answered by an earlier, perhaps forged, yes.
+    if (isAnswered(toolCallId, messages)) return { type: "user-approval" };
+    const { run, scope, isOwnRun } = readCall({ toolCallId, messages, input }, runs);
+    const call = { id: toolCallId, run, scope, isOwnRun, messages, ...contextIn(given) };
+    const question = await bridged.check(input, call);
+    if (question && run !== undefined) runs?.remember([toolCallId, input, messages], run);
+    return question && { type: "user-approval", reason: question.reason };
+  };
   const defined: AISDKTool = {
     description,
     title: tool.title,
@@ -106,14 +115,7 @@ function defineTool(bridged: BridgedTool, runs: RunIds | undefined): AISDKTool {
     },
     // The SDK gives its context only to tools with a schema of it; the gate validates it.
     contextSchema: (tool.contextSchema && sdkSchema({})) as undefined,
-    async needsApproval(input, { toolCallId, messages, ...given }) {
-      // The SDK checks an answered request again. A question that is asked now would be answered by an earlier, perhaps forged, yes.
-      if (isAnswered(toolCallId, messages)) return true;
-      const { run, scope, userMessage } = readCall({ toolCallId, messages, input }, runs);
-      const question = await bridged.check(input, { id: toolCallId, run, scope, userMessage, ...contextIn(given) });
-      if (question && run !== undefined) runs?.remember([toolCallId, input, messages], run);
-      return question !== undefined;
-    },
+    needsApproval: async (input, call) => (await approvalFor(input, call)) !== undefined,
     execute(input, call) {
       if (!isKnownCall(call)) throw unknownVersion(PROFILE, "it gives a tool no id and no messages of its call");
       if (!isRead && isOfOldVersion(call)) throw unknownVersion(PROFILE, "it asks no tool whether it needs approval");
@@ -132,7 +134,7 @@ function defineTool(bridged: BridgedTool, runs: RunIds | undefined): AISDKTool {
       throw unknownVersion(PROFILE, "it reads `parameters` of a tool");
     },
   });
-  sources.set(defined, { bridged, runs });
+  sources.set(defined, { bridged, runs, approvalFor });
   return defined;
 }
 
@@ -172,7 +174,31 @@ function contextIn({ context, experimental_context }: Partial<AISDKCall>): { con
 }
 
 /** By the SDK's tool. */
-const sources = new WeakMap<object, { bridged: BridgedTool; runs: RunIds | undefined }>();
+const sources = new WeakMap<object, { bridged: BridgedTool; runs: RunIds | undefined; approvalFor: ApprovalFor }>();
+
+type ApprovalFor = (input: unknown, call: AISDKCall) => Promise<{ type: "user-approval"; reason?: string } | undefined>;
+
+/**
+ * The `toolApproval` of generateText, streamText and agents of AI SDK 7: the same decision as the tools' own, and the request has the
+ * reason, which an interface shows its user. Version 6 has no place for it.
+ *
+ * @example
+ * await generateText({ model, messages, tools, toolApproval: toAISDKToolApproval(tools) });
+ */
+export function toAISDKToolApproval<Name extends string>(
+  tools: Readonly<Record<Name, object>>,
+): Record<
+  Name,
+  (input: unknown, call: Omit<AISDKCall, "context"> & { toolContext?: unknown }) => ReturnType<ApprovalFor>
+> {
+  const approvals = Object.entries<object>(tools).flatMap(([name, tool]) => {
+    const source = sources.get(tool);
+    const approvalFor = (input: unknown, { toolContext, ...call }: AISDKCall & { toolContext?: unknown }) =>
+      source?.approvalFor(input, { ...call, context: toolContext });
+    return source ? [[name, approvalFor]] : [];
+  });
+  return Object.fromEntries(approvals) as ReturnType<typeof toAISDKToolApproval<Name>>;
+}
 
 interface ApprovalAnswers {
   role: "tool";
@@ -185,7 +211,7 @@ interface ApprovalAnswers {
  * with all answers.
  *
  * @example
- * messages.push(...result.responseMessages);
+ * messages.push(...(result.responseMessages ?? result.response.messages)); // AI SDK 7, 6
  * await generateText({ model, tools, messages: await resolveAISDKApprovals(tools, messages) });
  */
 export async function resolveAISDKApprovals<Message extends object>(
@@ -280,14 +306,15 @@ interface ApprovalRequest {
 function readCall(
   { toolCallId, messages, input }: { toolCallId: string; messages: readonly unknown[]; input: unknown },
   runs: RunIds | undefined,
-): Pick<FrameworkRun, "run" | "scope" | "answer" | "userMessage"> {
+): Pick<FrameworkRun, "run" | "scope" | "answer" | "messages" | "isOwnRun"> {
   const request = readRequests(messages).findLast((each) => each.toolCallId === toolCallId && each.isOpen);
   const resumed = request && runs?.recall(request, input);
   return {
     run: resumed ?? runs?.of(messages),
     scope: scopeOf(toolCallId, messages),
     answer: isRepeated(toolCallId, messages) ? undefined : request?.answer,
-    userMessage: userTextsOf(messages),
+    messages,
+    isOwnRun: runs !== undefined,
   };
 }
 

@@ -1,4 +1,5 @@
-import type { Caller, CallOptions } from "../../core/call.ts";
+import type { Caller, CallOptions, EarlierCall } from "../../core/call.ts";
+import { text } from "../../core/content.ts";
 import { ToolError, ToolPermissionError } from "../../core/error.ts";
 import { type CallBinding, type CallQuestion, type Gate, gateOf } from "../../core/gate.ts";
 import { canonicalJson } from "../../core/json.ts";
@@ -16,8 +17,10 @@ export interface FrameworkCall {
   run?: string | undefined;
   /** A part of the run. The id counts only within it. */
   scope?: string | undefined;
-  /** The messages of the user, if the framework gives them. */
-  userMessage?: readonly string[] | undefined;
+  /** The conversation before the call, if the framework gives it: what the user wrote, and what was read. */
+  messages?: readonly unknown[] | undefined;
+  /** The run is one step: nothing else is in its session. */
+  isOwnRun?: boolean | undefined;
   /** What the framework gives its tools as their context: the data of the host. */
   context?: unknown;
 }
@@ -45,6 +48,8 @@ export interface FrameworkCallsOptions {
   /** The framework, as the audit names it. */
   via: string;
   toolkit?: AgentToolkit | undefined;
+  /** By the names that the model sees. */
+  tools: ReadonlyMap<string, AnyTool>;
   call?: Omit<CallOptions, "id" | "signal"> | undefined;
 }
 
@@ -74,6 +79,42 @@ export function userTextsOf(messages: readonly unknown[]): string[] {
     });
     return text.length === 0 ? [] : [text.join(" ")];
   });
+}
+
+/** The calls of these tools with results in messages, as AI SDK, LangChain and TanStack AI have them. */
+function earlierCallsIn(messages: readonly unknown[], tools: ReadonlyMap<string, AnyTool>): EarlierCall[] {
+  const calls = new Map<unknown, { name: unknown; input: unknown }>();
+  const found: EarlierCall[] = [];
+  const add = (callId: unknown, name: unknown, value: unknown): void => {
+    const tool = tools.get(String(name ?? calls.get(callId)?.name));
+    if (!tool || value === undefined) return;
+    found.push({ callId: String(callId), tool, input: calls.get(callId)?.input, content: [text(shownIn(value))] });
+  };
+  for (const message of messages.filter(isObject)) {
+    const { content, parts } = message;
+    for (const part of [content, parts].flat().filter(isObject)) {
+      const id = part["toolCallId"] ?? part["id"];
+      const name = part["toolName"] ?? part["name"];
+      if (part["type"] === "tool-call") calls.set(id, { name, input: part["input"] ?? part["arguments"] });
+      if (part["type"] === "tool-result") add(id, name, part["output"] ?? part["content"]);
+    }
+    for (const call of [message["tool_calls"], message["toolCalls"]].flat().filter(isObject)) {
+      const own = isObject(call["function"]) ? call["function"] : call;
+      calls.set(call["id"], { name: own["name"], input: own["args"] ?? own["arguments"] });
+    }
+    const answered = message["tool_call_id"] ?? message["toolCallId"];
+    if (answered !== undefined) add(answered, message["name"], content);
+  }
+  return found;
+}
+
+/** The text of a result, whatever it is wrapped in. */
+function shownIn(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (Array.isArray(value)) return value.map(shownIn).join("\n");
+  if (!isObject(value)) return String(value);
+  const inner = value["type"] === "text" ? (value["text"] ?? value["value"] ?? value["content"]) : value["value"];
+  return inner === undefined ? JSON.stringify(value) : shownIn(inner);
 }
 
 /** A framework that checks a call runs it soon, or never. */
@@ -238,10 +279,11 @@ export class FrameworkCalls {
   }
 
   #execute(tool: AnyTool, input: unknown, { call, live, ...binding }: Execution): Promise<ToolResult> {
-    const { toolkit, call: { userId: _user, taskId: _task, ...shared } = {} } = this.#options;
+    const { toolkit, tools, call: { userId: _user, taskId: _task, ...shared } = {} } = this.#options;
+    const { messages, isOwnRun } = call;
     const { caller, key } = this.#identify(tool, call);
     const options: CallOptions = {
-      userMessage: call.userMessage,
+      userMessage: messages && userTextsOf(messages),
       ...shared,
       ...live,
       context: call.context ?? shared.context,
@@ -249,7 +291,14 @@ export class FrameworkCalls {
       idempotencyKey: key,
       caller,
     };
-    return this.#gateOf(tool).execute(toolkit ? tool.name : tool, input, options, { ...binding, scope: toolkit });
+    return this.#gateOf(tool).execute(toolkit ? tool.name : tool, input, options, {
+      ...binding,
+      scope: toolkit,
+      earlier: messages && {
+        read: () => earlierCallsIn(messages, tools),
+        isOwnSession: isOwnRun && caller.session === call.run,
+      },
+    });
   }
 
   #gateOf(tool: AnyTool): Gate {

@@ -4,7 +4,7 @@ import type { CallQuestion } from "../../core/gate.ts";
 import type { ToolResult } from "../../core/result.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { mapContent } from "../providers/call-results.ts";
-import { type FrameworkAnswer, type FrameworkCall, userTextsOf } from "./framework-calls.ts";
+import { type FrameworkAnswer, type FrameworkCall } from "./framework-calls.ts";
 import { readAnswer } from "./resume-answer.ts";
 import {
   type AdapterOptions,
@@ -104,9 +104,9 @@ async function runCall(bridged: BridgedTool, input: unknown, { config, session, 
   // The namespace is that of one execution of a node, and the same when it is resumed. Outside of graphs no call is repeated.
   const scope = node || ((run ?? session) === undefined ? globalThis.crypto.randomUUID() : undefined);
   const { state } = config;
-  const messages = isObject(state) && !Array.isArray(state) ? state["messages"] : state;
-  const userMessage = Array.isArray(messages) ? userTextsOf(messages) : undefined;
-  const call: FrameworkCall = { id: toolCall?.id, run, scope, context, userMessage };
+  const given = isObject(state) && !Array.isArray(state) ? state["messages"] : state;
+  const messages: readonly unknown[] | undefined = Array.isArray(given) ? given : undefined;
+  const call: FrameworkCall = { id: toolCall?.id, run, scope, context, messages };
   for (;;) {
     const answer = await inTurn(`${run}/${node}`, () => ask(bridged, input, call, config));
     const result = await bridged.run(input, { ...call, signal, onUpdate, answer: answer || undefined });

@@ -2,7 +2,6 @@ import type { Update } from "../../core/events.ts";
 import type { ToolResult } from "../../core/result.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { mapContent } from "../providers/call-results.ts";
-import { userTextsOf } from "./framework-calls.ts";
 import { readAnswer } from "./resume-answer.ts";
 import {
   type AdapterOptions,
@@ -129,8 +128,13 @@ async function runCall(
   const shown = isObject(suspendPayload) ? suspendPayload["approvalId"] : undefined;
   // A run keeps its id when it is resumed. Without a run no call is repeated.
   const scope = runId ?? ((threadId ?? session) === undefined ? globalThis.crypto.randomUUID() : undefined);
-  const userMessage = Array.isArray(messages) ? userTextsOf(messages) : undefined;
-  const call = { id: toolCallId, run: threadId ?? runId, scope, context: requestContext, userMessage };
+  const call = {
+    id: toolCallId,
+    run: threadId ?? runId,
+    scope,
+    context: requestContext,
+    messages: Array.isArray(messages) ? messages : undefined,
+  };
   const given =
     resumeData === undefined ? undefined : readAnswer(resumeData, typeof shown === "string" ? shown : undefined);
   const written: Promise<unknown>[] = [];

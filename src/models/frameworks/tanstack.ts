@@ -4,7 +4,7 @@ import type { AnyTool } from "../../core/tool.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { mapContent } from "../providers/call-results.ts";
 import { parseArguments } from "../providers/model-calls.ts";
-import { type FrameworkCall, userTextsOf } from "./framework-calls.ts";
+import { type FrameworkCall } from "./framework-calls.ts";
 import {
   type AdapterOptions,
   type BridgedTool,
@@ -133,7 +133,7 @@ interface Chat {
   /** By call id. */
   readonly scopes: Map<string, string | undefined>;
   /** What the user wrote. */
-  readonly userMessage: readonly string[];
+  readonly messages: readonly unknown[];
   /** Whether the middleware was asked before tools run. */
   isAsked: boolean;
 }
@@ -174,7 +174,7 @@ class Adapter {
       threadId: context.threadId,
       asked: new Map(),
       scopes: new Map(),
-      userMessage: userTextsOf(config.messages),
+      messages: config.messages,
       isAsked: false,
     };
     this.#chats.set(context, chat);
@@ -205,7 +205,7 @@ class Adapter {
       chat.scopes.set(call.id, call.scope);
       const question = await call.bridged.check(call.input, {
         ...this.#identify(call, chat.threadId),
-        userMessage: chat.userMessage,
+        messages: chat.messages,
       });
       if (question) chat.asked.set(call.id, { ...call, isNew: true, isRun: false });
     }
@@ -242,7 +242,7 @@ class Adapter {
     const result = await bridged.run(input, {
       ...call,
       context,
-      userMessage: chat?.userMessage,
+      messages: chat?.messages,
       // TanStack runs such a call only after its person approved it.
       answer: asked && { approved: true },
       signal: abortSignal,

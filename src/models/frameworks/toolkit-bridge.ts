@@ -78,7 +78,8 @@ export function bridgeToolkit(
     return name === undefined ? declaration : { ...declaration, name };
   });
   const { tools, names } = defineTools(declared, options, rules, (definition) => definition);
-  const calls = new FrameworkCalls({ via, toolkit, call: options.call });
+  const byName = new Map(tools.flatMap(({ name }, at) => (named[at] ? [[name, named[at][1]]] : [])));
+  const calls = new FrameworkCalls({ via, toolkit, tools: byName, call: options.call });
   return tools.map((definition, at) => {
     const tool = named[at]?.[1];
     if (!tool) throw new Error(`There is no tool for the definition "${definition.name}".`);

@@ -3,6 +3,7 @@ import {
   type AskedCall,
   type Call,
   type Caller,
+  type EarlierCalls,
   note,
   toolOf,
   type UnvouchedValue,
@@ -17,7 +18,15 @@ import type { MaybePromise, Stage } from "../../../core/stage.ts";
 import type { AnyTool, TaintLabel } from "../../../core/tool.ts";
 import { isObject } from "../../../schema/json-schema.ts";
 import { familyOf } from "../policy-layers.ts";
-import { createTaint, hasEntered, labelsOfCall, type SupposedCall, type Taint, type TaintStore } from "../taint.ts";
+import {
+  createTaint,
+  hasEntered,
+  labelsOfCall,
+  MemoryTaintStore,
+  type SupposedCall,
+  type Taint,
+  type TaintStore,
+} from "../taint.ts";
 import { hasParameter, hasWildcard, parseParameterPattern } from "../rules/rule-patterns.ts";
 import { parseRule } from "../rules/rule.ts";
 import { appliesTo } from "../tool-policy.ts";
@@ -115,7 +124,7 @@ interface Opened {
 }
 
 export function createProvenance(options: ProvenanceOptions, { now, readResult }: ProvenanceParts): Provenance {
-  const { store = new MemoryProvenanceStore(), taintStore, readResults } = options;
+  const { store = new MemoryProvenanceStore(), taintStore = new MemoryTaintStore(), readResults } = options;
   const settings: Required<ProvenanceSettings> = { mode: "ask", tools: {} };
   const labels: Record<string, readonly TaintLabel[]> = {};
   let judgedTools = new WeakMap<AnyTool, JudgedTool>();
@@ -124,6 +133,9 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
   const opened = new BoundedMap<string, Opened>(MAX_SESSIONS);
   /** Sessions that have read something that could not be stored: at least this process knows it. */
   const unsaved = new Set<string>();
+  /** Sessions whose conversation came with a call, and those of one step among them. */
+  const restored = new BoundedMap<string, Promise<void>>(MAX_SESSIONS * 2);
+  const ownSessions: string[] = [];
   /** Lists of messages that are stored. */
   const heard = new WeakMap<readonly string[], string>();
   /** For the card: the record of a call that only reads has no content. */
@@ -217,6 +229,46 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
   }
 
   function enter(call: Call): MaybePromise<void> {
+    const heardNow = hear(call);
+    const session = sessionOf(call.caller);
+    if (!call.earlier || session === undefined || call.caller.parent) return heardNow;
+    // Others of the session wait, too: they would be judged without it.
+    let done = restored.get(session);
+    if (!done) restored.set(session, (done = restore(session, call, call.earlier, heardNow)));
+    return done.then(() => heardNow);
+  }
+
+  /** Learns what the conversation has read, if nothing of it is known: the process started again, or nobody named the session. */
+  async function restore(
+    session: string,
+    { caller }: Call,
+    { read, isOwnSession }: EarlierCalls,
+    heardNow: MaybePromise<void>,
+  ): Promise<void> {
+    if (isOwnSession && ownSessions.push(session) > MAX_SESSIONS) {
+      const [oldest = ""] = ownSessions.splice(0, 1);
+      restored.delete(oldest);
+      void Promise.all([store.forget(oldest), taintStore.forget(oldest)]).catch(nothing);
+    }
+    try {
+      await heardNow;
+      if ((await load(session))?.state.hasResults) return;
+      for (const { tool, input, ...result } of read()) {
+        const call = { id: result.callId, requestedName: tool.name, tool, input, caller, began: true };
+        const base = { ...result, toolName: tool.name, display: "", metadata: {}, startedAt: now() };
+        const completed: ToolResult = { ...base, status: "completed", success: true };
+        await learn(
+          call as Partial<Call> as Call,
+          (await taint.stage.leave?.(call as Partial<Call> as Call, completed)) ?? completed,
+        );
+      }
+    } catch {
+      // Text of others may have been among it.
+      unsaved.add(session);
+    }
+  }
+
+  function hear(call: Call): MaybePromise<void> {
     const { userMessage } = call.options;
     const session = sessionOf(call.caller);
     // What is given to a subagent is the text of a model.

@@ -147,6 +147,7 @@ export class SessionState {
   /** Text of others was read. */
   hasText = false;
   hasUserText = false;
+  hasResults = false;
 
   constructor(key: HashKey) {
     this.#key = key;
@@ -194,6 +195,7 @@ export class SessionState {
 
   #applyResult(entry: ResultEntry): void {
     const { callId, toolName, isText, own = [], made = [], addresses = [], privateNumbers = [], written = [] } = entry;
+    this.hasResults = true;
     if (isText) {
       this.hasText = true;
       this.sources.push({ callId, toolName });
