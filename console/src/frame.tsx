@@ -8,7 +8,7 @@ import { useLiveState } from "./live.ts";
 import { useNeedsYou } from "./needs-you.ts";
 import type { Page } from "./page.ts";
 import { Button } from "./parts/button.tsx";
-import { DialogHead, openModal } from "./parts/dialog.tsx";
+import { Sheet } from "./parts/sheet.tsx";
 import { VisibleText } from "./parts/visible-text.tsx";
 import { PHONE_SECTIONS, type Section, SECTIONS } from "./sections.ts";
 import { openPalette } from "./shortcuts.tsx";
@@ -223,21 +223,9 @@ function More({ isCurrent, children }: { isCurrent: boolean; children: ReactNode
         <span>{w.more}</span>
       </button>
       {isOpen ? (
-        <dialog
-          ref={openModal}
-          className="sheet"
-          aria-label={w.more}
-          onClose={() => setOpen(false)}
-          onClick={({ target, currentTarget }) => {
-            // The backdrop is a part of the dialog element itself. A link leads away.
-            if (target === currentTarget || (target as Element).closest("a, .search-button")) currentTarget.close();
-          }}
-        >
-          <div className="stack sheet-body">
-            <DialogHead title={w.more} />
-            {children}
-          </div>
-        </dialog>
+        <Sheet title={w.more} onClose={() => setOpen(false)}>
+          {children}
+        </Sheet>
       ) : null}
     </>
   );

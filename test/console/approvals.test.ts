@@ -421,7 +421,7 @@ describe.skipIf("missing" in found)("the approvals page", { timeout: 240_000 }, 
     await go(`/approvals/${more.pending.id}`);
     await settled();
     await page.keyboard.press("s");
-    await choice.getByText("more than shown").first().click();
+    await choice.getByText("wider than this call").first().click();
     await save.click();
     const step = page.getByRole("alertdialog");
     await expectShown(step.getByText("This allows more than what is shown, and the risk is high."));

@@ -7,6 +7,8 @@ import { Button } from "../../parts/button.tsx";
 import { countOf } from "../../parts/format.ts";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Localized } from "../../parts/localized.tsx";
+import { PHONE, Sheet } from "../../parts/sheet.tsx";
+import { useMedia } from "../../parts/use-media.ts";
 import { useSettled } from "../../parts/use-settled.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
@@ -15,7 +17,7 @@ const words = defineWords({
     session: ["What runs without approval in this session", "本会话中无需批准即可运行的内容"],
     always: ["What always runs without approval", "总是无需批准即可运行的内容"],
   },
-  broader: ["more than shown", "超出所示内容"],
+  broader: ["wider than this call", "超出此次调用"],
   other: ["Another rule…", "其他规则…"],
   rule: ["Rule", "规则"],
   effect: [
@@ -107,6 +109,7 @@ export function GrantChoice({ approval, scope, onSave, onCancel }: GrantChoicePr
   const button = useRef<HTMLButtonElement>(null);
   const box = useRef<HTMLTextAreaElement>(null);
   const isSettled = useSettled(`${approval.id} ${scope}`);
+  const isSheet = useMedia(PHONE);
   const offered = grants[chosen];
   const rule = offered ? offered.rules.join("\n") : written;
   const typed = useTyped(rule);
@@ -120,8 +123,7 @@ export function GrantChoice({ approval, scope, onSave, onCancel }: GrantChoicePr
   // A choice without an effect is not offered, and a rule of one's own not before its effect and its sentence are shown.
   const isBad = !grant || effect?.problem !== undefined || isWithoutEffect(effect) || (!offered && !isKnown);
   useEffect(() => {
-    // Its sentence and the choices stay where they are read.
-    if (isSettled && !isBad && offered) button.current?.focus({ preventScroll: true });
+    if (isSettled && !isBad && offered) button.current?.focus();
   }, [isSettled]);
   useEffect(() => {
     if (!offered) box.current?.focus();
@@ -137,14 +139,14 @@ export function GrantChoice({ approval, scope, onSave, onCancel }: GrantChoicePr
       </span>
     </label>
   );
-  return (
-    <div className="stack answer-bar" role="dialog" aria-label={w.title[scope]}>
+  const body = (
+    <>
       {/* Arrow keys move between the choices, not between the cards. */}
       <fieldset
         className="stack grant-choice"
         onKeyDown={(event) => event.key.startsWith("Arrow") && event.stopPropagation()}
       >
-        <legend>{w.title[scope]}</legend>
+        <legend className={isSheet ? "sr-only" : undefined}>{w.title[scope]}</legend>
         {grants.map((each, at) => choice(at, each.isBroader, <Sentence grant={each} />))}
         {choice(grants.length, true, !offered && grant ? <Sentence grant={grant} /> : w.other)}
       </fieldset>
@@ -166,17 +168,34 @@ export function GrantChoice({ approval, scope, onSave, onCancel }: GrantChoicePr
         />
       )}
       <RuleMeaning toolName={approval.toolName} effect={effect} />
-      <div className="row answers grant-save">
-        {grant ? (
-          <p className="small">
-            <Sentence grant={grant} />
-          </p>
-        ) : null}
-        <Button ref={button} look="primary" hotkey="↵" disabled={!isSettled || isBad} onClick={save}>
-          {w.save[scope]}
-        </Button>
-        <Button hotkey="Esc" text={w.cancel} onClick={onCancel} />
-      </div>
+    </>
+  );
+  const buttons = (
+    <div className="row answers">
+      <Button ref={button} look="primary" hotkey="↵" disabled={!isSettled || isBad} onClick={save}>
+        {w.save[scope]}
+      </Button>
+      <Button hotkey="Esc" text={w.cancel} onClick={onCancel} />
+    </div>
+  );
+  if (isSheet) {
+    const foot = (
+      <>
+        <strong>{grant ? <Sentence grant={grant} /> : w.other}</strong>
+        {buttons}
+      </>
+    );
+    return (
+      <Sheet title={w.title[scope]} onClose={onCancel} foot={foot}>
+        {body}
+      </Sheet>
+    );
+  }
+  // What scrolls is above the buttons: the focus is on one of them, and must not move the choice out of sight.
+  return (
+    <div className="stack answer-bar grant-panel" role="dialog" aria-label={w.title[scope]}>
+      <div className="stack">{body}</div>
+      {buttons}
     </div>
   );
 }

@@ -1,17 +1,18 @@
-import { X } from "lucide-react";
-import { useMemo } from "react";
+import { SlidersHorizontal, X } from "lucide-react";
+import { useMemo, useState } from "react";
 import { RiskLevel } from "../../../../src/contracts/basics.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { useRiskNames } from "../../parts/risk-badge.tsx";
-import { useMedia } from "../../parts/use-media.ts";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { Select } from "../../parts/select.tsx";
+import { PHONE, Sheet } from "../../parts/sheet.tsx";
+import { useMedia } from "../../parts/use-media.ts";
 import type { QueueItem, QueueView } from "./queue.ts";
 
 const words = defineWords({
-  filters: ["Order and filters", "排序与筛选"],
   search: ["Search", "搜索"],
+  filters: ["Filters", "筛选"],
   sort: ["Order", "排序"],
   sorts: { risk: ["Risk first", "风险优先"], age: ["Oldest first", "最早优先"] },
   group: ["By session", "按会话"],
@@ -33,8 +34,9 @@ export function QueueFilters(props: {
   const names = useRiskNames();
   const tools = useMemo(() => valuesOf(all, ({ toolName }) => toolName), [all]);
   const sessions = useMemo(() => valuesOf(all, ({ caller }) => caller.session), [all]);
+  const isPhone = useMedia(PHONE);
+  const [isOpen, setOpen] = useState(false);
   const isFiltered = [view.risk, view.tool, view.session, view.text].some((value) => value !== "");
-  const isPhone = useMedia("(max-width: 760px)");
   const choices = (
     <div className="row queue-choices">
       <Select
@@ -87,17 +89,28 @@ export function QueueFilters(props: {
       ) : null}
     </div>
   );
+  const search = <SearchBox label={w.search} value={view.text} onChange={(text) => onChange({ text })} />;
+  if (!isPhone) {
+    return (
+      <div className="stack queue-filters">
+        {search}
+        {choices}
+      </div>
+    );
+  }
+  const count = [view.risk, view.tool, view.session].filter((value) => value !== "").length;
   return (
-    <div className="stack queue-filters">
-      <SearchBox label={w.search} value={view.text} onChange={(text) => onChange({ text })} />
-      {isPhone ? (
-        <details open={isFiltered || view.bySession}>
-          <summary className="small muted">{w.filters}</summary>
+    <div className="line queue-filters">
+      {search}
+      <Button icon={SlidersHorizontal} aria-expanded={isOpen} onClick={() => setOpen(true)}>
+        {w.filters}
+        {count > 0 ? <span className="count">{count}</span> : null}
+      </Button>
+      {isOpen ? (
+        <Sheet title={w.filters} onClose={() => setOpen(false)}>
           {choices}
-        </details>
-      ) : (
-        choices
-      )}
+        </Sheet>
+      ) : null}
     </div>
   );
 }

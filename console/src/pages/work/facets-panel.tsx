@@ -5,10 +5,10 @@ import { api } from "../../api.ts";
 import { defineWords, type Pair, useLanguage, useWords } from "../../language.tsx";
 import { useStatusNames } from "../../parts/badges.tsx";
 import { Button } from "../../parts/button.tsx";
-import { DialogHead, openModal } from "../../parts/dialog.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { formatNumber } from "../../parts/format.ts";
 import { useRiskNames } from "../../parts/risk-badge.tsx";
+import { Sheet } from "../../parts/sheet.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { FACETS, type Span, SPANS, type WorkFilter } from "./work-filter.ts";
@@ -190,9 +190,8 @@ function localTime(at: number): string {
 export function FacetsSheet({ filter, onClose }: { filter: WorkFilter; onClose: () => void }) {
   const w = useWords(words);
   return (
-    <dialog ref={openModal} className="sheet work-sheet" aria-label={w.title} onClose={onClose}>
-      <DialogHead title={w.title} />
+    <Sheet title={w.title} onClose={onClose}>
       <FacetsPanel filter={filter} />
-    </dialog>
+    </Sheet>
   );
 }
