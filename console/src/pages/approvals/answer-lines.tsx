@@ -1,9 +1,12 @@
 import { Check, CircleAlert, LoaderCircle, Redo2, Undo2, X } from "lucide-react";
+import { useEffect } from "react";
 import { defineWords, type Pair, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { useToolTitle } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
+import { PHONE } from "../../parts/sheet.tsx";
+import { useMedia } from "../../parts/use-media.ts";
 import { NextStep } from "../welcome/next-step.tsx";
 import { type AnswerLine, type Answers, type Decision, canRevert, hasStarted, isOnItsWay } from "./use-answers.ts";
 
@@ -34,6 +37,10 @@ const words = defineWords({
   show: ["Show", "查看"],
   dismiss: ["Dismiss", "关闭"],
 });
+
+/** On a phone a line about what went well goes by itself; one with an undo stays longer. */
+const SEEN_MS = 8_000;
+const UNDO_MS = 20_000;
 
 interface AnswerLinesProps {
   answers: Answers;
@@ -67,6 +74,14 @@ function Line({ line, answers, href }: { line: AnswerLine; answers: Answers; hre
   const { decision } = line.request;
   const Icon = tone === "busy" ? LoaderCircle : tone === "bad" ? CircleAlert : decision === "deny" ? X : Check;
   const isUndone = line.state === "undone";
+  const isPhone = useMedia(PHONE);
+  const passesMs = isPhone && (tone === "ok" || tone === "") ? (canRevert(line) ? UNDO_MS : SEEN_MS) : undefined;
+  const { dismiss } = answers;
+  useEffect(() => {
+    if (passesMs === undefined) return;
+    const timer = setTimeout(() => dismiss(line.id), passesMs);
+    return () => clearTimeout(timer);
+  }, [passesMs, line.state, line.id, dismiss]);
   return (
     <li className={`line answer-line ${tone}`}>
       <Icon size={16} aria-hidden />
