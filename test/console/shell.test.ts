@@ -48,17 +48,17 @@ describe.skipIf("missing" in found)("the frame of the console", { timeout: 240_0
     // On the approval page, to which these steps lead, this key denies the call.
     await page.keyboard.press("n");
     expect(page.url()).toContain("#/welcome");
-    await page.getByRole("link", { name: "Next step", exact: true }).click();
+    await page.getByRole("link", { name: "Open list_files", exact: true }).click();
     await page.getByRole("button", { name: "Run" }).click();
     await expectShown(page.getByRole("region", { name: "completed" }));
     await page.getByRole("link", { name: "Next step", exact: true }).click();
     await expectShown(isDone("Run a tool"));
-    await page.getByRole("link", { name: "Next step", exact: true }).click();
+    await page.getByRole("link", { name: "Open write", exact: true }).click();
     await page.getByRole("button", { name: "Run" }).click();
     await expectShown(page.getByRole("link", { name: "Answer it" }));
     await go("/welcome");
     await expectShown(isDone("Write a file"));
-    await page.getByRole("link", { name: "Next step", exact: true }).click();
+    await page.getByRole("link", { name: "Open the question", exact: true }).click();
     await page
       .getByRole("article")
       .getByRole("button", { name: /Approve once/ })
@@ -66,7 +66,7 @@ describe.skipIf("missing" in found)("the frame of the console", { timeout: 240_0
     await expect.poll(() => existsSync(join(console.folder, "hello.txt"))).toBe(true);
     await page.getByRole("link", { name: "Next step", exact: true }).click();
     await expectShown(isDone("Approve it"));
-    await page.getByRole("link", { name: "Next step", exact: true }).click();
+    await page.getByRole("link", { name: "Open the call", exact: true }).click();
     await page.getByRole("button", { name: "Undo" }).click();
     await expect.poll(() => existsSync(join(console.folder, "hello.txt"))).toBe(false);
     await expectShown(page.locator("dl.facts").getByText("undone", { exact: true }));

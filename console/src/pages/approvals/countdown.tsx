@@ -23,11 +23,7 @@ export function TimeLeft({ until }: { until: number }) {
   const seconds = useSecondsTo(until);
   const title = w.until(formatDateTime(until, language));
   return (
-    <span
-      className={seconds < 60 ? "inline time-left soon" : "inline time-left"}
-      title={title}
-      data-far={seconds >= 3600 || undefined}
-    >
+    <span className={seconds < 60 ? "inline time-left soon" : "inline time-left"} title={title}>
       <Clock size={11} aria-hidden />{" "}
       {seconds === 0 ? w.over : seconds >= 3600 ? w.hours(Math.round(seconds / 3600)) : spell(seconds, w)}
     </span>

@@ -26,7 +26,8 @@ const words = defineWords({
   ],
   unknown: (count: number) => [`${count} with an unknown outcome`, `${count} 次结果未知`],
   why: (purpose: string) => [`purpose: ${purpose}`, `用途：${purpose}`],
-  anyone: ["anyone", "任何人"],
+  may: ["may", "可以"],
+  anyone: ["Anyone", "任何人"],
   task: (name: string) => [`task ${name}`, `任务 ${name}`],
   subagents: ["subagents", "子代理"],
   session: ["session", "会话"],
@@ -107,24 +108,23 @@ function GrantRow({ grant, canChange }: { grant: GrantInfo; canChange: boolean }
   const { session } = holder;
   return (
     <li className="list-row grant-row" aria-label={rules.join(", ")}>
-      <code className="rule-text">
-        {rules.map((rule) => (
-          <div key={rule}>
-            <VisibleText text={rule} />
-          </div>
-        ))}
-      </code>
-      <span className="small muted">
-        <VisibleText
-          text={[who.join(" · ") || (session ? "" : w.anyone), w.why(why), ...left].filter(Boolean).join(" · ")}
-        />
+      <span className="grant-text">
+        <VisibleText text={who.join(", ") || (session ? "" : w.anyone)} />
         {session ? (
           <>
-            {" "}
-            · {w.session} <SessionLink session={session} />
+            {who.length > 0 ? ", " : ""}
+            {w.session} <SessionLink session={session} />
           </>
-        ) : null}
+        ) : null}{" "}
+        {w.may}{" "}
+        {rules.map((rule) => (
+          <span key={rule}>
+            <VisibleText as="code" className="rule-text" text={rule} />{" "}
+          </span>
+        ))}
+        <VisibleText className="muted" text={`(${w.why(why)})`} />
       </span>
+      {left.length > 0 ? <span className="small muted">{left.join(" · ")}</span> : null}
       <span className="row rule-actions">
         {until === undefined ? null : <Countdown until={until} what="grant" />}
         {canChange ? (

@@ -40,8 +40,10 @@ const words = defineWords({
     "Give these tools to your MCP client. This step is done when the client has called one.",
     "让你的 MCP 客户端使用这些工具。客户端调用过一次后，此步骤完成。",
   ],
-  open: ["Open", "打开"],
-  next: ["Next step", "下一步"],
+  open: (page: string) => [`Open ${page}`, `打开 ${page}`],
+  card: ["the question", "该请求"],
+  call: ["the call", "该调用"],
+  connections: ["Connections", "连接"],
   skip: ["Skip the first steps", "跳过引导"],
   finished: ["That is all", "全部完成"],
   finishedLead: [
@@ -61,6 +63,8 @@ interface Step {
   how: string;
   isDone: boolean;
   href: string;
+  /** What its link opens. */
+  page: string;
   onGo?: () => void;
   /** Shown in place of the link when it is the next step. */
   more?: ReactNode;
@@ -87,6 +91,7 @@ export default function WelcomeView() {
       how: w.runHow,
       isDone: items.some(({ status }) => status === "completed"),
       href: "/tools/list_files",
+      page: "list_files",
     },
     {
       id: "write",
@@ -94,6 +99,7 @@ export default function WelcomeView() {
       how: w.writeHow,
       isDone: asked.length > 0 || items.some(({ toolName }) => toolName === "write"),
       href: "/tools/write",
+      page: "write",
       onGo: () => saveEdited("write", EXAMPLE),
     },
     {
@@ -102,6 +108,7 @@ export default function WelcomeView() {
       how: w.approveHow,
       isDone: approved !== undefined,
       href: open ? `/approvals/${open.id}` : "/approvals",
+      page: w.card,
     },
     {
       id: "undo",
@@ -109,6 +116,7 @@ export default function WelcomeView() {
       how: w.undoHow,
       isDone: changes.some(({ state }) => state === "undone"),
       href: approved ? `/work/${encodeURIComponent(approved.callId)}` : "/work",
+      page: w.call,
     },
     {
       id: "connect",
@@ -116,6 +124,7 @@ export default function WelcomeView() {
       how: w.connectHow,
       isDone: items.some(({ origin }) => origin === "mcp"),
       href: "/mcp",
+      page: w.connections,
       more: <ConnectClients />,
     },
   ];
@@ -154,7 +163,7 @@ export default function WelcomeView() {
 
 function StepCard({ step, number, isNext }: { step: Step; number: number; isNext: boolean }) {
   const w = useWords(words);
-  const { id, title, how, isDone, href, onGo, more } = step;
+  const { id, title, how, isDone, href, page, onGo, more } = step;
   // Before the steps above, their pages have nothing to show.
   const isEarly = !isDone && !isNext && (id === "approve" || id === "undo");
   return (
@@ -174,7 +183,7 @@ function StepCard({ step, number, isNext }: { step: Step; number: number; isNext
           <p className="muted">{how}</p>
         </div>
         {(more && isNext) || isEarly ? null : (
-          <Button look={isNext ? "primary" : ""} text={isNext ? w.next : w.open} href={href} onClick={onGo} />
+          <Button look={isNext ? "primary" : ""} text={w.open(page)} href={href} onClick={onGo} />
         )}
       </div>
       {more && isNext ? <div className="step-more">{more}</div> : null}

@@ -178,7 +178,7 @@ function CallReason({ call }: { call: CallDetail }) {
       <TriangleAlert size={18} aria-hidden />
       <div className="grow pre words">
         {reason.known} {reason.said === undefined ? null : <VisibleText lang="en" text={reason.said} />}
-        {call.errorCode ? <span className="mono small"> ({call.errorCode})</span> : null}
+        {call.errorCode && reason.known === undefined ? <span className="mono small"> ({call.errorCode})</span> : null}
       </div>
     </div>
   );

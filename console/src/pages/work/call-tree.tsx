@@ -102,9 +102,10 @@ export function CallTimeline({ tree, callId }: { tree: CallTree; callId: string 
                   {call.subject ? <CallSubject subject={call.subject} /> : null}
                 </span>
                 <span className="timeline-track">
-                  {own.map(({ name, from, to, isOpen }) => {
+                  {own.map((part) => {
+                    const { name, from, to, isOpen } = part;
                     const isLeftOut = isShort && name === "waiting";
-                    const time = `${formatDuration(to - from)}${isOpen ? ` (${w.open})` : ""}`;
+                    const time = `${formatDuration(lengthOf(call, part))}${isOpen ? ` (${w.open})` : ""}`;
                     return (
                       <span
                         key={name}
@@ -121,7 +122,7 @@ export function CallTimeline({ tree, callId }: { tree: CallTree; callId: string 
                   })}
                 </span>
                 {card === undefined ? (
-                  <span className="mono small muted timeline-time">{totalOf(own)}</span>
+                  <span className="mono small muted timeline-time">{totalOf(call, own)}</span>
                 ) : (
                   <span className="badge warn">{w.review}</span>
                 )}
@@ -135,10 +136,15 @@ export function CallTimeline({ tree, callId }: { tree: CallTree; callId: string 
   );
 }
 
-function totalOf(parts: readonly Part[]): string {
+/** Of a call that has ended what its page says: the gate's work before a question is a part of its run. */
+function lengthOf({ runMs }: CallInfo, { name, from, to, isOpen }: Part): number {
+  return name === "running" && !isOpen ? (runMs ?? to - from) : to - from;
+}
+
+function totalOf(call: CallInfo, parts: readonly Part[]): string {
   const running = parts.filter(({ name }) => name === "running");
   const shown = running.length > 0 ? running : parts;
-  return formatDuration(shown.reduce((sum, { from, to }) => sum + to - from, 0));
+  return formatDuration(shown.reduce((sum, part) => sum + lengthOf(call, part), 0));
 }
 
 /** Each call below its parent, in the order of their requests. */

@@ -16,7 +16,6 @@ const words = defineWords({
   undo: ["Undo", "撤销"],
   undone: ["Put back as it was.", "已恢复原样。"],
   states: {
-    done: ["changed", "已修改"],
     undone: ["undone", "已撤销"],
     lost: ["cannot be put back", "无法恢复"],
   } as Record<string, Pair>,
@@ -79,17 +78,23 @@ function Change({ change }: { change: ChangeInfo }) {
   /** As the rest of the console names it: from the folder on. */
   const shown = (path: string): string =>
     workspace !== undefined && path.startsWith(`${workspace}/`) ? path.slice(workspace.length + 1) : path;
+  // A diff names its file and says what is new.
+  const isNamed = detail?.diff !== undefined && change.to === undefined;
+  const isDone = change.state === "done";
   return (
     <div className="stack">
-      <p className="row">
-        <VisibleText
-          className="mono grow"
-          text={[change.path, change.to ?? ""].filter(Boolean).map(shown).join(" → ")}
-          title={change.path}
-        />
-        <span className="badge">{w.kinds[change.kind] ?? change.kind}</span>
-        <span className={change.state === "undone" ? "badge ok" : "badge"}>{w.states[change.state]}</span>
-      </p>
+      {isNamed && isDone ? null : (
+        <p className="row">
+          <VisibleText
+            className="mono grow"
+            text={[change.path, change.to ?? ""].filter(Boolean).map(shown).join(" → ")}
+            title={change.path}
+          />
+          <span className={change.state === "undone" ? "badge ok" : "badge"}>
+            {isDone ? (w.kinds[change.kind] ?? change.kind) : w.states[change.state]}
+          </span>
+        </p>
+      )}
       {detail?.diff ? <DiffView text={detail.diff} /> : null}
     </div>
   );

@@ -55,19 +55,27 @@ function fold(items: readonly CallInfo[], open: ReadonlySet<string>): Line[] {
   return lines;
 }
 
-/** The loaded calls with repeats folded, or each session with its calls below it: the session that was used last is first. */
+/**
+ * The loaded calls with repeats folded, or each session with its calls below it: the session that was used last is first.
+ * `waiting`: what needs a person. It is above the list, or with its session at the top of it.
+ */
 export function useLines(
   stream: CallStream,
-  { isGrouped, without, open }: { isGrouped: boolean; without: ReadonlySet<string>; open: ReadonlySet<string> },
+  { isGrouped, waiting, open }: { isGrouped: boolean; waiting: readonly CallInfo[]; open: ReadonlySet<string> },
 ): Lines {
   const version = stream.version();
+  const waitingKeys = waiting.map(keyOf).join("\n");
   return useMemo(() => {
+    const without = new Set(waitingKeys.split("\n"));
     const { items } = stream;
-    if (isGrouped) return linesOf(bySession(items), [], stream);
+    if (isGrouped) {
+      const others = items.filter((call) => !without.has(keyOf(call)));
+      return linesOf(bySession([...waiting, ...others], open), [], stream);
+    }
     const newest = items.slice(0, MAX_FOLDED).filter((call) => !without.has(keyOf(call)));
     return linesOf(fold(newest, open), items, stream);
     // The list is changed in place: its version tells when.
-  }, [stream, version, isGrouped, without, open]);
+  }, [stream, version, isGrouped, waitingKeys, open]);
 }
 
 /** `head`, and after it the items that were not folded, without a copy. */
@@ -86,7 +94,7 @@ function linesOf(head: readonly Line[], items: readonly CallInfo[], stream: Call
   return { length: head.length + rest, at, indexOf };
 }
 
-function bySession(items: readonly CallInfo[]): Line[] {
+function bySession(items: readonly CallInfo[], open: ReadonlySet<string>): Line[] {
   const sessions = new Map<string | undefined, CallInfo[]>();
   for (const call of items) {
     const { session } = call.caller;
@@ -94,9 +102,5 @@ function bySession(items: readonly CallInfo[]): Line[] {
     if (known) known.push(call);
     else sessions.set(session, [call]);
   }
-  // What waits for a person is not below the busiest session.
-  const waits = ([, calls]: readonly [unknown, readonly CallInfo[]]): number =>
-    Number(calls.some(({ status }) => status === "waiting"));
-  const ordered = [...sessions].sort((one, other) => waits(other) - waits(one));
-  return ordered.flatMap(([session, calls]): Line[] => [{ session, calls }, ...calls.map((call) => ({ call }))]);
+  return Array.from(sessions, ([session, calls]): Line[] => [{ session, calls }, ...fold(calls, open)]).flat();
 }

@@ -68,16 +68,17 @@ const words = defineWords({
   leave: ["leave the row", "离开此行"],
 });
 
-/** Two lines on a narrow screen. */
 const ROW_PX = 52;
-const NARROW_ROW_PX = 78;
-/** With a line that says why. */
-const NARROW_REASON_PX = 98;
+/** The heights of a row, and of one with a line that says why. As in `work.css`. */
+const WIDE_PX = [ROW_PX, ROW_PX] as const;
+const MEDIUM_PX = [ROW_PX, 72] as const;
+const NARROW_PX = [78, 98] as const;
 /** What needs a person stays above the list. */
 const MAX_PINNED = 3;
 const NO_CALLS: readonly CallInfo[] = [];
 /** The same width as in `work.css`. */
 const NARROW = "(max-width: 900px)";
+const MEDIUM = "(max-width: 1180px)";
 /** How near to the end the next page is loaded. */
 const AHEAD = 30;
 
@@ -95,18 +96,20 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
   const agentSessions = useApi("sessions", "list", parts?.includes("sessions") ? [{}] : undefined).data?.items ?? [];
   const pathOf = useSessionPath();
   const isNarrow = useMedia(NARROW);
+  const isMedium = useMedia(MEDIUM);
   const schedules = useScheduleNames();
   const [selected, setSelected] = useState<string>();
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const isPinning = !filter.isGrouped && filter.query.status === undefined && needed > 0;
+  const isPinning = filter.query.status === undefined && needed > 0;
   const needs = useApi("calls", "list", isPinning ? [{ ...filter.query, status: ["waiting"], limit: 100 }] : undefined)
     .data?.items;
   const waiting = isPinning && needs ? needs.filter((call) => cardOf(call) !== undefined).sort(byRisk) : NO_CALLS;
-  const pinned = waiting.slice(0, isNarrow ? 2 : MAX_PINNED);
-  const pinnedKeys = pinned.map(keyOf).join("\n");
-  const without = useMemo(() => new Set(pinnedKeys.split("\n")), [pinnedKeys]);
-  const lines = useLines(stream, { isGrouped: filter.isGrouped, without, open });
-  const heightOf = useMemo(() => (index: number) => sizeOf(lines.at(index), isNarrow), [lines, isNarrow]);
+  const pinned = filter.isGrouped ? NO_CALLS : waiting.slice(0, isNarrow ? 2 : MAX_PINNED);
+  const lines = useLines(stream, { isGrouped: filter.isGrouped, waiting: filter.isGrouped ? waiting : pinned, open });
+  const heightOf = useMemo(
+    () => (index: number) => sizeOf(lines.at(index), isNarrow ? NARROW_PX : isMedium ? MEDIUM_PX : WIDE_PX),
+    [lines, isNarrow, isMedium],
+  );
   const rows = useRows(scroller, { count: lines.length, heightOf, offset: stream.offset });
   const lastVisible = rows.visible.at(-1)?.index ?? 0;
   useEffect(() => {
@@ -265,9 +268,9 @@ function byRisk(one: CallInfo, other: CallInfo): number {
   return rank(other) - rank(one);
 }
 
-function sizeOf(line: Line | undefined, isNarrow: boolean): number {
-  if (!isNarrow || !line || !("call" in line)) return ROW_PX;
-  return ["failed", "denied", "unknown"].includes(line.call.status) ? NARROW_REASON_PX : NARROW_ROW_PX;
+function sizeOf(line: Line | undefined, [plain, withReason]: readonly [number, number]): number {
+  if (!line || !("call" in line)) return ROW_PX;
+  return ["failed", "denied", "unknown"].includes(line.call.status) ? withReason : plain;
 }
 
 interface SessionLineProps {
