@@ -729,6 +729,42 @@ describe.skipIf("missing" in found)("the approvals page", { timeout: 240_000 }, 
     await expectShown(rows(phone).getByText("phone-2.txt"));
   });
 
+  test("shows on a phone which grant is chosen, its sentence above the button, and nothing too small for a finger", async () => {
+    const phone = await console.open({ width: 390, height: 664, touch: true });
+    await go(
+      `/approvals/${await ask("refund", { order: "77", amount: 50 }, { user: "ann", session: "thumb" })}`,
+      phone,
+    );
+    await settled(phone);
+    await phone.getByRole("button", { name: /This session/ }).tap();
+    const sheet = phone.getByRole("dialog", { name: "What runs without approval in this session" });
+    const save = sheet.getByRole("button", { name: /Save for this session/, disabled: false });
+    await save.waitFor();
+    const places = [
+      sheet.getByRole("heading"),
+      sheet.getByRole("radio", { checked: true }),
+      sheet.locator("footer p"),
+      save,
+    ];
+    const tops: number[] = [];
+    for (const place of places) tops.push((await place.boundingBox())?.y ?? -1);
+    expect(tops).toEqual(tops.toSorted((one, other) => one - other));
+    expect(tops[0]).toBeGreaterThan(0);
+    expect(tops[3]).toBeLessThan(664 - 40);
+    await sheet.getByRole("button", { name: "Close" }).tap();
+    await expectShown(card(phone).getByRole("button", { name: /Approve once/ }));
+    for (const place of ["/approvals", "/policy", "/audit", "/settings", "/mcp", "/sessions", "/work"]) {
+      await go(place, phone);
+      await phone.locator("h1").waitFor();
+      await phone.locator(".skeleton").first().waitFor({ state: "detached" });
+      const small = await phone.evaluate(`[...document.querySelectorAll("button, .button, select, summary")]
+        .filter((each) => each.checkVisibility() && each.getBoundingClientRect().height > 0)
+        .filter((each) => each.getBoundingClientRect().height < 40 || each.getBoundingClientRect().right > 391)
+        .map((each) => each.outerHTML.slice(0, 90))`);
+      expect(small, place).toEqual([]);
+    }
+  });
+
   test("answers one call however often somebody taps, and never hides the call from its answers", async () => {
     const phone = await console.open({ width: 780, height: 360 });
     const first = await askToWrite("tap-1.txt");

@@ -38,6 +38,8 @@ export interface OpenOptions {
   width?: number;
   height?: number;
   dark?: boolean;
+  /** As a phone: fingers, no mouse. */
+  touch?: boolean;
   language?: "en-US" | "zh-CN";
   scopes?: readonly Scope[];
 }
@@ -83,11 +85,13 @@ export async function openConsole(
     strays,
     loginUrl,
     issueToken: (scopes) => server.issueToken({ name: "a program", scopes }),
-    async open({ width = 1280, height = 860, dark = false, language = "en-US", scopes } = {}) {
+    async open({ width = 1280, height = 860, dark = false, touch = false, language = "en-US", scopes } = {}) {
       const context = await browser.newContext({
         viewport: { width, height },
         colorScheme: dark ? "dark" : "light",
         locale: language,
+        hasTouch: touch,
+        isMobile: touch,
       });
       contexts.push(context);
       // Each action may take so long on a busy machine.

@@ -181,7 +181,7 @@ export function GrantChoice({ approval, scope, onSave, onCancel }: GrantChoicePr
   if (isSheet) {
     const foot = (
       <>
-        <strong>{grant ? <Sentence grant={grant} /> : w.other}</strong>
+        <p className="grant-sentence">{grant ? <Sentence grant={grant} /> : w.other}</p>
         {buttons}
       </>
     );
