@@ -31,6 +31,7 @@ const words = defineWords({
   task: (name: string) => [`task ${name}`, `任务 ${name}`],
   subagents: ["subagents", "子代理"],
   session: ["session", "会话"],
+  aSession: ["Session", "会话"],
   end: ["End now", "立即结束"],
   sure: ["Really end it?", "确定结束？"],
 });
@@ -112,8 +113,7 @@ function GrantRow({ grant, canChange }: { grant: GrantInfo; canChange: boolean }
         <VisibleText text={who.join(", ") || (session ? "" : w.anyone)} />
         {session ? (
           <>
-            {who.length > 0 ? ", " : ""}
-            {w.session} <SessionLink session={session} />
+            {who.length > 0 ? `, ${w.session}` : w.aSession} <SessionLink session={session} />
           </>
         ) : null}{" "}
         {w.may}{" "}
