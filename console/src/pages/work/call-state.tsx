@@ -37,7 +37,11 @@ export function useReason({
   if (status === "unknown") return { known: w.unknown };
   if (status !== "failed" && status !== "denied") return undefined;
   // The rest of what it says is for the model.
-  if (errorCode === "approval_denied" && verdict) return { known: w.denied, said: verdict.reason };
+  if (errorCode === "approval_denied" && verdict)
+    return {
+      known: w.denied,
+      said: verdict.reason.replace(/^Permission denied: a person denied this call:? ?/, "") || undefined,
+    };
   const known = language === "zh" && errorCode !== undefined ? ERROR_TEXTS_ZH[errorCode] : undefined;
   // Without the words that the state says already.
   return { known, said: display?.replace(/^Permission denied: (?:a person denied this call: )?/, "") };
