@@ -42,7 +42,7 @@ const words = defineWords({
 
 /** On a phone a line about what went well goes by itself; one with an undo stays longer. */
 const SEEN_MS = 8_000;
-const UNDO_MS = 20_000;
+const UNDO_MS = 30_000;
 
 interface AnswerLinesProps {
   answers: Answers;
