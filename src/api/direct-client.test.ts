@@ -24,7 +24,7 @@ const job: JobDetail = {
   round: 1,
   input: {},
 };
-const counts = { delayed: 0, queued: 1, running: 0, completed: 0, failed: 0, cancelled: 0 };
+const counts = { delayed: 0, queued: 1, running: 0, completed: 0, failed: 0, denied: 0, cancelled: 0, unknown: 0 };
 
 function open(own: Partial<Handlers<typeof jobs>> = {}, scopes: readonly ("read" | "call")[] = ["read", "call"]) {
   const opened: string[] = [];

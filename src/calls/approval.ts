@@ -124,6 +124,8 @@ export function toApproval(row: StoredCall): Approval {
 function approvalStateOf({ state, outcome, answer }: StoredCall): ApprovalState {
   if (state === "waiting") return "pending";
   if (state !== "ended") return "approved";
+  // A job that a person approved, and a rule denied when it was to start.
+  if (outcome === "denied" && answer?.approved) return "approved";
   if (outcome === "denied" || outcome === "expired" || outcome === "cancelled" || outcome === "changed") return outcome;
   return answer?.approved ? "approved" : "denied";
 }

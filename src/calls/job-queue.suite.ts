@@ -79,6 +79,16 @@ export function describeJobQueue(name: string, open: () => Promise<OpenedQueues>
       expect(facts).toEqual(["queued", "started", "ended"]);
     });
 
+    test("a refused call makes a denied job, an unknown outcome an unknown one", async () => {
+      const ending = (job: Job) => Object.assign(closingWorker(), { code: job.call.input });
+      await work(queue, { run: async (job) => ({ result: failedJob(job, ending(job), 1) }) });
+      expect(await ended(queue, await queue.submit(request({ input: "denied" })))).toMatchObject({ state: "denied" });
+      const lost = await ended(queue, await queue.submit(request({ input: "unknown_outcome" })));
+      expect(lost).toMatchObject({ state: "unknown" });
+      const counts = await queue.counts();
+      expect(counts).toMatchObject({ denied: 1, unknown: 1, failed: 0 });
+    });
+
     test("a failed result makes a failed job, a cancelled one a cancelled job", async () => {
       await work(queue, {
         run: async (job) => ({ result: job.call.input === "stop" ? cancelledOf(job) : failedOf(job) }),
@@ -322,7 +332,7 @@ export function describeJobQueue(name: string, open: () => Promise<OpenedQueues>
       expect(await idsOf({ states: ["cancelled", "delayed"] })).toEqual([foreign.id, ids[0]]);
       expect(await queue.counts()).toEqual({
         ...{ delayed: 1, queued: 4, running: 0 },
-        ...{ completed: 0, failed: 0, cancelled: 1 },
+        ...{ completed: 0, failed: 0, denied: 0, cancelled: 1, unknown: 0 },
       });
     });
 

@@ -152,7 +152,7 @@ export class MemoryJobRows implements JobRows {
 }
 
 export function noJobs(): Record<JobState, number> {
-  return { delayed: 0, queued: 0, running: 0, completed: 0, failed: 0, cancelled: 0 };
+  return { delayed: 0, queued: 0, running: 0, completed: 0, failed: 0, denied: 0, cancelled: 0, unknown: 0 };
 }
 
 function seqOf({ job }: StoredCall): number {

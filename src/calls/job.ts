@@ -6,10 +6,11 @@ import type { ToolResult } from "../core/result.ts";
 import type { QueuedJob, StoredCall } from "./stored-call.ts";
 import { storedResult } from "./stored-result.ts";
 
-/** A `failed` job has a result that says why, and has no attempts left. An unknown outcome is `failed`, too. */
-export type JobState = "delayed" | "queued" | "running" | "completed" | "failed" | "cancelled";
+/** A `failed` job has a result that says why, and has no attempts left. `denied`: nothing ran. `unknown`: it may have run. */
+const ENDED_STATES = ["completed", "failed", "denied", "cancelled", "unknown"] as const;
+export type JobState = "delayed" | "queued" | "running" | (typeof ENDED_STATES)[number];
 
-export const JOB_STATES: readonly JobState[] = ["delayed", "queued", "running", "completed", "failed", "cancelled"];
+export const JOB_STATES: readonly JobState[] = ["delayed", "queued", "running", ...ENDED_STATES];
 
 export interface JobRequest {
   /** Its input is plain JSON. */
@@ -55,7 +56,7 @@ export interface JobLogLine {
 }
 
 export function hasEnded({ state }: Pick<Job, "state">): boolean {
-  return state === "completed" || state === "failed" || state === "cancelled";
+  return ENDED_STATES.some((ended) => ended === state);
 }
 
 /** The job of a row; undefined if the call is none, or was queued again as another row. */
@@ -88,7 +89,7 @@ function unreadCall({ callId, toolName, caller, repeatable }: StoredCall): CallD
 }
 
 function stateOf({ state, outcome, holder, job }: StoredCall, now: number): JobState {
-  if (state === "ended") return outcome === "completed" || outcome === "cancelled" ? outcome : "failed";
+  if (state === "ended") return ENDED_STATES.find((ended) => ended === outcome) ?? "failed";
   if (state !== "approved" || holder !== undefined) return "running";
   return job && job.runAt > now ? "delayed" : "queued";
 }

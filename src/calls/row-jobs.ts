@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { CallData } from "../core/call.ts";
 import type { Clock, Timer } from "../core/clock.ts";
-import { toolError, type ToolError } from "../core/error.ts";
+import { failedState, toolError, type ToolError } from "../core/error.ts";
 import type { Update } from "../core/events.ts";
 import { canonicalJson } from "../core/json.ts";
 import { type CallStore, MemoryCallStore } from "./call-store.ts";
@@ -251,7 +251,8 @@ export class RowJobs implements JobQueue, JobSource {
       return;
     }
     const ended = { outcome: outcomeOf(result), result };
-    await this.#change(row.id, refuse(me, ended));
+    const isDenied = result.status === "failed" && failedState(result.error.code) === "denied";
+    await this.#change(row.id, refuse(me, isDenied ? { outcome: "denied", result } : ended));
     if (row.state === "running" && row.owner === me)
       await this.#change(row.id, end(me, row.epoch, { ...ended, releasesKey: false }));
   }

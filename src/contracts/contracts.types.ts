@@ -154,7 +154,7 @@ void useClient;
 
 // Handlers.
 declare const job: JobDetail;
-const counts = { delayed: 0, queued: 0, running: 0, completed: 0, failed: 0, cancelled: 0 };
+const counts = { delayed: 0, queued: 0, running: 0, completed: 0, failed: 0, denied: 0, cancelled: 0, unknown: 0 };
 const handlers: Handlers<typeof jobs, { workspace: string }> = {
   list: ({ query, workspace }) => {
     const states: readonly string[] = query.state ?? [workspace];

@@ -15,7 +15,8 @@ import {
 } from "./basics.ts";
 import { call, eventStream, named, namedObject, read } from "./contract.ts";
 
-export const JobState = z.enum(["delayed", "queued", "running", "completed", "failed", "cancelled"]);
+const ENDED_STATES = ["completed", "failed", "denied", "cancelled", "unknown"] as const;
+export const JobState = z.enum(["delayed", "queued", "running", ...ENDED_STATES]);
 export type JobState = z.infer<typeof JobState>;
 
 /** What an open job waits for: its time, its next attempt, a free worker, or a person who must answer about a call of it. */

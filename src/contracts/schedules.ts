@@ -66,7 +66,7 @@ export const ScheduleRun = namedObject("ScheduleRun", {
   startedAt: Time.optional(),
   endedAt: Time.optional(),
   /** `waiting`: for a person or a job. `missed`: no process was running. `skipped`: the run before had not ended. */
-  state: z.enum(["running", "waiting", "completed", "failed", "missed", "skipped"]),
+  state: z.enum(["running", "waiting", "completed", "failed", "denied", "unknown", "missed", "skipped"]),
   /** How many times before `dueAt` passed without a run; 1000 means 1000 or more. */
   missed: Count,
   callId: z.string().optional(),

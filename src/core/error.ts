@@ -4,7 +4,8 @@ import { toPlainData } from "./json.ts";
 export { ERROR_CODES, type ErrorCode };
 
 /** The state of a call that failed, as lists show it: nothing ran, nobody knows, or it failed. */
-export function failedState(code: unknown): "denied" | "unknown" | "failed" {
+export type FailedState = "denied" | "unknown" | "failed";
+export function failedState(code: unknown): FailedState {
   if (code === "unknown_outcome") return "unknown";
   return isErrorCode(code) && ERROR_CODES[code].actor === "policy" ? "denied" : "failed";
 }

@@ -1,5 +1,5 @@
 import type { CallAuthority } from "./call.ts";
-import type { ErrorCode } from "./error.ts";
+import type { ErrorCode, FailedState } from "./error.ts";
 import type { PendingResult } from "./result.ts";
 
 /** When something runs. */
@@ -44,7 +44,7 @@ export interface Schedule extends Required<ScheduleRequest> {
 /**
  * `waiting`: for a person or a job. `missed`: no process was running at the time. `skipped`: the previous run had not ended.
  */
-export type ScheduleRunState = "running" | "waiting" | "completed" | "failed" | "missed" | "skipped";
+export type ScheduleRunState = "running" | "waiting" | "completed" | FailedState | "missed" | "skipped";
 
 export interface ScheduleRun {
   scheduleId: string;

@@ -165,7 +165,7 @@ describe("a scheduler", () => {
     scheduler.start();
     await clock.advance(10 * MINUTE);
     expect(times).toEqual([]);
-    expect(await store.runs("s", ALL)).toMatchObject([{ state: "failed", errorCode: "denied" }]);
+    expect(await store.runs("s", ALL)).toMatchObject([{ state: "denied", errorCode: "denied" }]);
   });
 
   test("waits for a person if the call must ask, and asks once", async () => {

@@ -1,6 +1,6 @@
 import type { CallAuthority, ExecuteByName } from "../core/call.ts";
 import type { Clock, Timer } from "../core/clock.ts";
-import { toFailure, toolError } from "../core/error.ts";
+import { failedState, toFailure, toolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import { MAX_MISSED, type Schedule, type ScheduleRun } from "../core/schedule.ts";
 import type { MaybePromise } from "../core/stage.ts";
@@ -206,7 +206,7 @@ export class Scheduler {
         await store.end(this.#ended(run, { state: "completed", outcome: `Woke ${target.session}.` }));
       } catch (error) {
         const { code, message } = toFailure(error);
-        await store.end(this.#ended(run, { state: "failed", errorCode: code, outcome: message }));
+        await store.end(this.#ended(run, { state: failedState(code), errorCode: code, outcome: message }));
       }
       return;
     }
@@ -228,7 +228,7 @@ export class Scheduler {
     if (result.status === "pending") return { ...run, state: "waiting", pending: result.pending, outcome };
     if (result.status === "completed") return this.#ended(run, { state: "completed", outcome });
     return this.#ended(run, {
-      state: "failed",
+      state: failedState(result.error.code),
       errorCode: result.error.code,
       outcome: firstLine(result.error.message),
     });

@@ -98,7 +98,10 @@ describe("jobs in a store", () => {
     await jobs.work({ tools: () => [], concurrency: 1, run: async (job) => outcomeOf(job) });
     await until(async () => (await jobs.get(id))?.state === "queued");
     const cancelled = await jobs.cancel(id, "not wanted");
-    expect(cancelled).toMatchObject({ state: "failed", result: { error: { code: "unknown_outcome" } } });
+    expect(cancelled).toMatchObject({ state: "unknown", result: { error: { code: "unknown_outcome" } } });
+    expect(await jobs.list({ states: ["failed"] })).toEqual([]);
+    expect(await jobs.list({ states: ["unknown"] })).toMatchObject([{ id }]);
+    expect(await jobs.counts()).toMatchObject({ failed: 0, unknown: 1 });
   });
 
   test("a late result replaces an unknown outcome in what the job reports", async () => {
@@ -111,11 +114,11 @@ describe("jobs in a store", () => {
     // Taken for dead, although it lives.
     await slow.owners.leave();
     await jobs.work({ tools: () => ["tool"], concurrency: 1, run: async (taken) => outcomeOf(taken) });
-    await until(async () => (await jobs.get(id))?.state === "failed");
+    await until(async () => (await jobs.get(id))?.state === "unknown");
     const ended = end(slow.owners.id, 1, { outcome: "completed", result: outcomeOf(job!).result, releasesKey: false });
     await slow.calls.change(id, (row) => ended(row, 2));
     expect(await jobs.get(id)).toMatchObject({ state: "completed", result: { status: "completed" } });
-    expect(await jobs.list({ states: ["failed"] })).toEqual([]);
+    expect(await jobs.list({ states: ["failed", "unknown"] })).toEqual([]);
   });
 
   test.each([

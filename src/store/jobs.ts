@@ -248,7 +248,7 @@ export class SqlJobRows implements JobRows {
 
 /** As `toJob` has it. One parameter: the time. */
 function stateSql(): string {
-  return `CASE WHEN state = 'ended' THEN CASE WHEN outcome IN ('completed', 'cancelled') THEN outcome ELSE 'failed' END
+  return `CASE WHEN state = 'ended' THEN CASE WHEN outcome IN ('completed', 'denied', 'cancelled', 'unknown') THEN outcome ELSE 'failed' END
     WHEN state <> 'approved' OR holder IS NOT NULL THEN 'running'
     WHEN run_at > ? THEN 'delayed' ELSE 'queued' END`;
 }

@@ -12,7 +12,9 @@ const STATE_STYLES: Readonly<Record<JobState, Style>> = {
   running: "cyan",
   completed: "green",
   failed: "red",
+  denied: "yellow",
   cancelled: "yellow",
+  unknown: "yellow",
 };
 const STATES = Object.keys(STATE_STYLES);
 

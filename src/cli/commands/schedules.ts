@@ -119,7 +119,7 @@ const run = defineCommand({
     if (interrupted.aborted) return EXIT.interrupted;
     if (latest.pending && isForPerson(latest.pending)) output.info("It waits for a person: haft approvals list");
     if (latest.state === "waiting") return EXIT.pending;
-    return latest.state === "failed" ? EXIT.toolFailed : EXIT.done;
+    return ["failed", "denied", "unknown"].includes(latest.state) ? EXIT.toolFailed : EXIT.done;
   },
 });
 
@@ -193,6 +193,8 @@ const RUN_STYLES: Readonly<Record<string, Style>> = {
   waiting: "yellow",
   completed: "green",
   failed: "red",
+  denied: "yellow",
+  unknown: "yellow",
   missed: "yellow",
   skipped: "dim",
 };

@@ -1,4 +1,4 @@
-import { Ban, CircleCheck, CircleX, Clock, Hourglass, LoaderCircle, type LucideIcon } from "lucide-react";
+import { Ban, CircleCheck, CircleHelp, CircleX, Clock, Hourglass, LoaderCircle, type LucideIcon } from "lucide-react";
 import type { JobInfo, JobState } from "../../../../src/contracts/jobs.ts";
 import { defineWords, type Pair, useLanguage, useWords } from "../../language.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -13,7 +13,9 @@ export const stateWords = defineWords<Record<JobState, Pair>>({
   running: ["running", "运行中"],
   completed: ["completed", "完成"],
   failed: ["failed", "失败"],
+  denied: ["denied", "已拒绝"],
   cancelled: ["cancelled", "已取消"],
+  unknown: ["outcome unknown", "结果未知"],
 });
 
 const words = defineWords({
@@ -30,7 +32,9 @@ const LOOKS: Record<JobState, readonly [tone: string, icon: LucideIcon]> = {
   running: ["accent", LoaderCircle],
   completed: ["ok", CircleCheck],
   failed: ["bad", CircleX],
+  denied: ["warn", Ban],
   cancelled: ["warn", Ban],
+  unknown: ["warn", CircleHelp],
 };
 
 export function JobStateBadge({ state }: { state: JobState }) {

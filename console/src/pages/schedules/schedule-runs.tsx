@@ -20,6 +20,8 @@ const words = defineWords({
     waiting: ["waits", "等待"],
     completed: ["completed", "完成"],
     failed: ["failed", "失败"],
+    denied: ["denied", "已拒绝"],
+    unknown: ["outcome unknown", "结果未知"],
     missed: ["missed", "错过"],
     skipped: ["skipped", "跳过"],
   },
@@ -46,9 +48,13 @@ const TONES: Record<ScheduleRun["state"], string> = {
   waiting: "warn",
   completed: "ok",
   failed: "bad",
+  denied: "warn",
+  unknown: "warn",
   missed: "warn",
   skipped: "",
 };
+
+const FAILURES: ReadonlySet<string> = new Set(["failed", "denied", "unknown"]);
 
 export function RunBadge({ state }: { state: ScheduleRun["state"] }) {
   return <span className={`badge ${TONES[state]}`}>{useWords(words).states[state]}</span>;
@@ -73,9 +79,9 @@ export function FailedRuns({ id }: { id: string }) {
   const w = useWords(words);
   const ended =
     useApi("schedules", "runs", [id, { limit: 10 }]).data?.items.filter(
-      ({ state }) => state === "completed" || state === "failed",
+      ({ state }) => state === "completed" || FAILURES.has(state),
     ) ?? [];
-  const failed = ended.filter(({ state }) => state === "failed").length;
+  const failed = ended.filter(({ state }) => FAILURES.has(state)).length;
   if (ended.length < 2) return null;
   return (
     <>
