@@ -31,7 +31,7 @@ const RETRY_MS = 500;
 /** A host, or a runtime with some of its parts. */
 export type ApiHost = {
   readonly haft: Haft;
-  readonly store?: Pick<Store, "audit"> & Partial<Pick<Store, "database" | "retention">>;
+  readonly store?: Pick<Store, "audit"> & Partial<Pick<Store, "database" | "owners" | "retention">>;
 } & Partial<Pick<HaftHost, "config" | "configStatus" | "refreshConfig" | "undo" | "stateFolder" | "workspace">>;
 
 export type Resource = keyof Contracts;
@@ -188,7 +188,14 @@ export class HostApi {
           parts: () => this.#parts(),
           describe: (version) => this.#describe(version),
           warnings: () => [...this.warnings, ...recentProblems(haft)],
-          health: { database: store?.database, stateFolder, isOverloaded, configuration },
+          health: {
+            ...{ database: store?.database, stateFolder, isOverloaded, configuration },
+            held: async () => store?.database && (await import("../store/store-hold.ts")).describeHeld(store.database),
+            otherRules: async () =>
+              store?.owners
+                ? (await import("../capabilities/base.ts")).otherRules(store.owners, haft.policy.rules)
+                : [],
+          },
         });
       },
       tools: async () => {

@@ -1,20 +1,22 @@
 /** What every host has: the store, the workspace, undo, and the runtime with its gate. */
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { LoadedConfig } from "../config/load-config.ts";
 import { removeLocalRule, saveLocalRule } from "../config/saved-rules.ts";
 import { type TrustStatus, trustStatus } from "../config/trust.ts";
 import { toolError } from "../core/error.ts";
+import { canonicalJson } from "../core/json.ts";
 import type { AuditLog } from "../gate/audit-log.ts";
 import { namesSeveral } from "../gate/permit/describe-grant.ts";
 import { parseRule } from "../gate/permit/rules/rule.ts";
+import type { RuleSet } from "../gate/permit/rules/rule-set.ts";
 import { STATE_FILES } from "../io/files/state-folder.ts";
 import { createUndo } from "../io/files/undo.ts";
 import { createRuntime, type Haft, reconfigure } from "../runtime.ts";
 import { retentionOf } from "../store/retention.ts";
 import { STORED_RULES } from "../store/stored-rules.ts";
-import { openStore } from "../store/store.ts";
+import { openStore, type Store } from "../store/store.ts";
 import {
   createRequestPermissionTool,
   type RequestPermissionOptions,
@@ -215,6 +217,10 @@ export const runtime = defineCapability({
     const keeper = new PolicyKeeper({ haft: value, store: stored, folder, user, clock, warn, isShortLived });
     bindKeeper(value, keeper);
     await keeper.open();
+    if (!isShortLived) {
+      await stored.owners.setRules(() => rulesDigest(rules));
+      for (const warning of await otherRules(stored.owners, rules)) warn(warning);
+    }
     const openWebhook = (settings = config.value.approvals.webhook) =>
       settings && new ApprovalWebhook(value, { settings, clock, warn });
     let webhook = openWebhook();
@@ -239,6 +245,22 @@ export const runtime = defineCapability({
     };
   },
 });
+
+/** Of what decides, wherever it is written. Grants are rows, which all processes read. */
+function rulesDigest(rules: RuleSet): string {
+  // Where a rule is written may differ, and a place without rules says nothing.
+  const parts = rules.sources().map(({ origin: _origin, folder: _folder, ...said }) => canonicalJson(said));
+  return hash("sha256", parts.filter((part) => /\[./.test(part) || part.includes("defaultMode")).join("\n"));
+}
+
+/** A file binds the processes that have it: a worker on another machine has its own. */
+export async function otherRules(owners: Store["owners"], rules: RuleSet): Promise<string[]> {
+  const others = await owners.withOtherRules(rulesDigest(rules));
+  if (others.length === 0) return [];
+  return [
+    `Other rules or limits than here bind process ${others.join(", ")}, which uses the same store: each process reads its own files. Give all of them the same configuration.`,
+  ];
+}
 
 /** What agents ask for is a grant of their session and task. */
 function permissionRequests({ policy }: Haft, isUnattended: boolean | undefined): RequestPermissionOptions {

@@ -10,6 +10,7 @@ export type Done = z.infer<typeof Done>;
 /** What a server may report without a token: words, no names and no paths. `ServerInfo.warnings` has the details. */
 export const HealthProblem = z.enum([
   "store_damaged",
+  "store_held",
   "disk_full",
   "database_lost",
   "event_loop_lag",

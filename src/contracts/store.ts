@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Count } from "./basics.ts";
+import { Count, Time } from "./basics.ts";
 import { admin, namedObject, objects } from "./contract.ts";
 
 export const StoreReport = namedObject("StoreReport", {
@@ -35,6 +35,17 @@ export const PruneReport = namedObject("PruneReport", {
 });
 export type PruneReport = z.infer<typeof PruneReport>;
 
+/** What starts by itself, and whether it waits for `release`. */
+export const StoreHold = namedObject("StoreHold", {
+  heldAt: Time.optional(),
+  why: z.string().optional(),
+  jobs: Count,
+  /** Approved, with no caller that waits. */
+  calls: Count,
+  schedules: Count,
+});
+export type StoreHold = z.infer<typeof StoreHold>;
+
 export const store = {
   check: admin("GET /api/store/check", { summary: "Whether the store is sound. Reads all of it", output: StoreReport }),
   backup: admin("POST /api/store/backups", {
@@ -49,6 +60,15 @@ export const store = {
   archive: admin("POST /api/store/archives", {
     summary: "Write all whole segments of the audit log to files in the state folder",
     output: z.strictObject({ files: z.array(z.string()) }),
+  }),
+  hold: admin("POST /api/store/hold", {
+    summary: "Start no job, no schedule and no approved call of an earlier caller until the store is released",
+    body: namedObject("HoldRequest", { why: z.string().max(200).optional() }),
+    output: StoreHold,
+  }),
+  release: admin("POST /api/store/release", {
+    summary: "Start what waits in a held store, such as a restored backup",
+    output: StoreHold,
   }),
   vacuum: admin("POST /api/store/vacuum", {
     summary: "Give the free space of the store back to the disk. Nothing can be written meanwhile",

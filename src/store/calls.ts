@@ -28,6 +28,7 @@ import type { SqlRunner, SqlTransaction, SqlValue } from "./database.ts";
 import type { GroupTransaction } from "./group-writer.ts";
 import { failPoint } from "./fail-point.ts";
 import { GRANT_TABLES, LIMIT_TABLES, SqlGrantRows } from "./grants.ts";
+import { NOT_HELD } from "./store-hold.ts";
 import { type JobLimits, SqlJobRows } from "./jobs.ts";
 import {
   addedIn,
@@ -256,7 +257,7 @@ export class SqlCalls implements CallStore {
   }
 
   async takeDue({ tools, at, max }: DueJobs, transition: RowChange): Promise<StoredCall[]> {
-    const where = `WHERE job_id IS NOT NULL AND state = 'approved' AND holder IS NULL AND run_at <= ?
+    const where = `WHERE job_id IS NOT NULL AND state = 'approved' AND holder IS NULL AND run_at <= ? AND ${NOT_HELD}
       AND tool_name IN (${placeholders(tools)})`;
     const values = [at, ...tools.map((tool) => JSON.stringify(tool))];
     // A transaction would wake every process that watches the store, also if it found nothing.
@@ -336,7 +337,8 @@ export class SqlCalls implements CallStore {
     // A call of this process whose caller has stopped waiting is nobody's.
     const isHeldHere = "holder = ? AND hold_until > ?";
     const isRunHere = "owner = ? AND state = 'running'";
-    const where = `WHERE state <> 'ended' AND (holder IS NULL OR NOT (${isHeldHere})) AND (owner IS NULL OR NOT (${isRunHere}))`;
+    const where = `WHERE state <> 'ended' AND (holder IS NULL OR NOT (${isHeldHere})) AND (owner IS NULL OR NOT (${isRunHere}))
+      AND (state <> 'approved' OR ${NOT_HELD})`;
     const rows = await this.#select(where, [this.processId, this.#context.clock.now(), this.processId]);
     return rows.map(({ call }) => call);
   }

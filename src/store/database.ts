@@ -117,6 +117,8 @@ export interface SqlDatabase extends SqlRunner {
   /** Gives free space back to the disk. Nothing can be written meanwhile. */
   compact(): Promise<void>;
   hasTable(name: string): Promise<boolean>;
+  /** Of this database: a copy has another one. Only of engines whose copies are made without Haft. */
+  identity?(): Promise<string>;
   /** Open jobs that Haft 0.1 kept in a queue beside the tables of the store. Oldest first. */
   earlierJobs?(tx: SqlRunner): Promise<{ id: string; data: string }[]>;
   /** Replaces BLOB and INTEGER in the SQL of a migration by the engine's own types. */

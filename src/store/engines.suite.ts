@@ -18,6 +18,7 @@ import { describeArtifactStore } from "../tools/artifacts/artifact-store.suite.t
 import { callsModule } from "./calls.ts";
 import { describeSqlDatabase } from "./database.suite.ts";
 import { type EngineUnderTest } from "./engines.fixture.ts";
+import { OWNER_MIGRATIONS } from "./process-owners.ts";
 import { programsModule, SqlProgramStore } from "./programs.ts";
 import { schedulesModule, SqlScheduleStore } from "./schedules.ts";
 import { sessionsModule, SqlSessions } from "./sessions.ts";
@@ -70,7 +71,7 @@ export const ENGINE_SUITES: Readonly<Record<string, (engine: EngineUnderTest) =>
     }),
   schedules: (engine) =>
     describeScheduleStore("the store", async () => {
-      const database = await engine.sharedDatabase([schedulesModule.migrations]);
+      const database = await engine.sharedDatabase([OWNER_MIGRATIONS, schedulesModule.migrations]);
       for (const table of ["schedules", "schedules_runs", "schedules_beat"]) await database.run(`DELETE FROM ${table}`);
       return new SqlScheduleStore(database, { id: "me", isAlive: (id) => id === "me" });
     }),
@@ -91,7 +92,11 @@ export const ENGINE_SUITES: Readonly<Record<string, (engine: EngineUnderTest) =>
   programs: (engine) =>
     describe("programs", () => {
       programStoreSuite(async () => {
-        const database = await engine.sharedDatabase([callsModule.migrations, programsModule.migrations]);
+        const database = await engine.sharedDatabase([
+          OWNER_MIGRATIONS,
+          callsModule.migrations,
+          programsModule.migrations,
+        ]);
         await database.run("DELETE FROM programs");
         return new SqlProgramStore({ database });
       });

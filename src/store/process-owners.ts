@@ -7,7 +7,8 @@ import { type Clock, correctClock, systemClock, type Timer } from "../core/clock
 import type { MaybePromise } from "../core/stage.ts";
 import type { SqlDatabase } from "./database.ts";
 import type { Migrations } from "./migrations.ts";
-import { integer, type RowOf, table, text } from "./table.ts";
+import { CREATE_HOLD } from "./store-hold.ts";
+import { addedIn, integer, optional, table, text } from "./table.ts";
 
 /** What another process needs to check whether this one still runs. */
 export interface ProcessIdentity {
@@ -67,9 +68,14 @@ const owners = table("owners", {
   pid: integer(),
   started: text(),
   seenAt: integer(),
+  /** The digest of its rules and limits. Unknown of processes that only run one command. */
+  rules: addedIn(2, optional(text())),
 });
 
-export const OWNER_MIGRATIONS: Migrations = { name: "owners", versions: [[owners.create]] };
+export const OWNER_MIGRATIONS: Migrations = {
+  name: "owners",
+  versions: [[owners.create], [...owners.addColumns(2), ...CREATE_HOLD]],
+};
 
 const HEARTBEAT_MS = 15_000;
 /** For processes on other hosts, which can only be judged by their last heartbeat. */
@@ -84,11 +90,12 @@ export interface LiveOwners {
 /** The processes that have a store open, also one of another version. */
 export async function findLiveOwners(database: SqlDatabase, now: number): Promise<ProcessIdentity[]> {
   if (!(await database.hasTable("owners"))) return [];
-  const rows = await owners.select(database, owners.keys);
+  // The table of another version may have other columns.
+  const rows = await owners.select(database, ["host", "pid", "started", "seenAt"]);
   return rows.filter((row) => isOwnerAlive(row, now));
 }
 
-function isOwnerAlive(row: RowOf<typeof owners>, now: number): boolean {
+function isOwnerAlive(row: ProcessIdentity & { seenAt: number }, now: number): boolean {
   return isRunning(row) ?? now - row.seenAt < DEAD_AFTER_MS;
 }
 
@@ -99,6 +106,7 @@ export class Owners implements LiveOwners {
   readonly #clock: Clock;
   readonly #identity: ProcessIdentity;
   #timer: Timer | undefined;
+  #rules: (() => string) | undefined;
 
   private constructor(database: SqlDatabase, clock: Clock, identity: ProcessIdentity) {
     this.#database = database;
@@ -116,6 +124,19 @@ export class Owners implements LiveOwners {
     for (const id of await entered.#dead()) await database.run("DELETE FROM owners WHERE id = ?", [id]);
     entered.#scheduleHeartbeat();
     return entered;
+  }
+
+  /** What it judges by, now and at each heartbeat. */
+  async setRules(digest: () => string): Promise<void> {
+    this.#rules = digest;
+    await this.#write();
+  }
+
+  /** Other processes that run and judge by other rules than these. */
+  async withOtherRules(digest: string): Promise<string[]> {
+    const rows = await owners.select(this.#database, owners.keys, "WHERE rules <> ? AND id <> ?", [digest, this.id]);
+    const alive = rows.filter((row) => isOwnerAlive(row, this.#clock.now()));
+    return alive.map(({ pid, host: on }) => `${pid} on ${on.split(" ")[0]}`);
   }
 
   /** A process that is not in the table is gone. */
@@ -151,6 +172,10 @@ export class Owners implements LiveOwners {
   }
 
   async #write(): Promise<void> {
-    await owners.upsert(this.#database, { id: this.id, ...this.#identity, seenAt: this.#clock.now() }, ["id"]);
+    await owners.upsert(
+      this.#database,
+      { id: this.id, ...this.#identity, seenAt: this.#clock.now(), rules: this.#rules?.() },
+      ["id"],
+    );
   }
 }

@@ -8,6 +8,7 @@ import { canonicalJson } from "../core/json.ts";
 import { pendingResult } from "../core/result.ts";
 import { calls, toRow } from "./calls.ts";
 import type { MigrationStep } from "./migrations.ts";
+import { NOT_HELD } from "./store-hold.ts";
 import { bytes, integer, json, optional, type StoreContext, type StoreModule, table, text } from "./table.ts";
 
 type ProgramRecord = Omit<StoredProgram, "id" | "state"> & { state: Omit<StoredProgram["state"], "snapshot"> };
@@ -99,7 +100,7 @@ export class SqlProgramStore implements ProgramStore {
   }
 
   list(): Promise<{ id: string; approvals: readonly string[] }[]> {
-    return programs.select(this.#db, ["id", "approvals"]);
+    return programs.select(this.#db, ["id", "approvals"], `WHERE ${NOT_HELD}`);
   }
 
   async remove(id: string): Promise<void> {

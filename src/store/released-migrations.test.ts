@@ -76,6 +76,7 @@ test("a new store has the tables and the checksums that the released version cre
       "sqlite_autoindex_journal",
       "sqlite_autoindex_calls",
     ],
+    ...["owners", "store_hold", "sqlite_autoindex_store_hold"],
     ...["jobs:", "jobs_log", "jobs_lines", "jobs_key", "jobs_queued", "jobs_delayed", "jobs_running", "jobs_change"],
     ...["audit_open", "audit_running", "audit_tool", "audit_segments", "sqlite_autoindex_audit_open"],
     ...[
@@ -199,7 +200,7 @@ test.each([undefined, "key"])(
     await database.close();
     const store = await openStore({ stateFolder: folder });
     expect(await store.jobs.get("job_begun")).toMatchObject({
-      state: "failed",
+      state: "unknown",
       result: { error: { code: "unknown_outcome" } },
     });
     expect(await store.jobs.get("job_waits")).toMatchObject({ state: "queued" });

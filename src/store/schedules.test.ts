@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { scheduleFor } from "../jobs/schedule-store.suite.ts";
 import { ENGINES, useEngine } from "./engines.fixture.ts";
+import { OWNER_MIGRATIONS } from "./process-owners.ts";
 import { schedulesModule, SqlScheduleStore } from "./schedules.ts";
 
 describe.each(ENGINES)("on $name", (engine) => {
   const { sharedDatabase } = useEngine(engine);
 
   test("running ones of a process that is gone are taken by one of several processes that look", async () => {
-    const database = await sharedDatabase([schedulesModule.migrations]);
+    const database = await sharedDatabase([OWNER_MIGRATIONS, schedulesModule.migrations]);
     const store = (id: string) => new SqlScheduleStore(database, { id, isAlive: (owner) => owner !== "gone" });
     const run = { scheduleId: "s", number: 1, trigger: "time", dueAt: 1, state: "running", missed: 0 } as const;
     await store("gone").add(scheduleFor("s"), 5);

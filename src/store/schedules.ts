@@ -2,6 +2,7 @@ import type { Schedule, ScheduleRun } from "../core/schedule.ts";
 import type { RunQuery, ScheduleStore } from "../jobs/schedules.ts";
 import type { SqlDatabase, SqlRunner, SqlValue } from "./database.ts";
 import type { LiveOwners } from "./process-owners.ts";
+import { NOT_HELD } from "./store-hold.ts";
 import { integer, json, optional, type StoreModule, table, text } from "./table.ts";
 
 // Columns for what SQL selects by; the whole object is JSON, because names and inputs may contain any character.
@@ -88,7 +89,7 @@ export class SqlScheduleStore implements ScheduleStore {
   }
 
   due(now: number, max: number): Promise<Schedule[]> {
-    return this.#select("WHERE next_at <= ? ORDER BY next_at, made LIMIT ?", now, max);
+    return this.#select(`WHERE next_at <= ? AND ${NOT_HELD} ORDER BY next_at, made LIMIT ?`, now, max);
   }
 
   async nextAt(): Promise<number | undefined> {
@@ -127,7 +128,7 @@ export class SqlScheduleStore implements ScheduleStore {
 
   async takeLost(): Promise<ScheduleRun[]> {
     const holders = await this.#db.all<{ owner: string }>(
-      "SELECT DISTINCT owner FROM schedules_runs WHERE state = 'running'",
+      `SELECT DISTINCT owner FROM schedules_runs WHERE state = 'running' AND ${NOT_HELD}`,
     );
     const lost: ScheduleRun[] = [];
     for (const { owner } of holders) {

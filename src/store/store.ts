@@ -15,6 +15,7 @@ import { OWNER_MIGRATIONS, Owners } from "./process-owners.ts";
 import { programsModule } from "./programs.ts";
 import { provenanceModule } from "./provenance.ts";
 import { Retention } from "./retention.ts";
+import { describeHeld, holdCopy } from "./store-hold.ts";
 import { storedRulesModule } from "./stored-rules.ts";
 import { schedulesModule } from "./schedules.ts";
 import { seenFilesModule } from "./seen-files.ts";
@@ -56,6 +57,8 @@ type Parts = {
 export interface Store extends Parts {
   /** The database behind all of them. */
   readonly database: SqlDatabase;
+  /** The processes that have it open. */
+  readonly owners: Owners;
   /** Deletes what is too old or too much. */
   readonly retention: Retention;
   /** Found on opening: calls that were lost, changes that were rolled back. */
@@ -94,6 +97,7 @@ export async function openStore(
     await refuseEarlierProcesses(database, clock.now());
     await migrate(database, STORE_MIGRATIONS, clock.now());
     opened.onReady?.();
+    await holdCopy(database, clock.now());
     const owners = await Owners.enter(database, clock);
     closing.push("process owner", () => owners.leave());
     if (owners.aheadMs !== 0) warn(describeWrongClock(owners.aheadMs));
@@ -101,6 +105,8 @@ export async function openStore(
     closing.push("writer", () => writer.close());
     if (opened.lostEntries) reportLost(opened.lostEntries, writer, warn);
     const parts = await openModules({ database, writer, clock, owners, warn, secretNames }, closing);
+    const held = await describeHeld(database);
+    if (held !== undefined) warn(held);
     const mismatch = await findMismatch(database);
     if (mismatch !== undefined) warn(mismatch);
     const { audit, artifacts: outputs } = parts;
@@ -108,7 +114,7 @@ export async function openStore(
     const folder = opened.archiveFolder ?? archiveFolder;
     const retention = new Retention({ database, clock, owner, outputs, folder, warn });
     closing.push("retention", () => retention.close());
-    return { ...parts, database, retention, warnings, close: () => closing.close() };
+    return { ...parts, database, owners, retention, warnings, close: () => closing.close() };
   } catch (error) {
     await closing.close().catch(() => undefined);
     throw error;

@@ -31,6 +31,10 @@ export interface HookSource {
 export interface HealthSources {
   /** Of the store. */
   database?: Pick<SqlDatabase, "health">;
+  /** Why it is held, if it is. */
+  held?: () => Promise<string | undefined>;
+  /** Processes of the store that judge by other rules. */
+  otherRules?: () => Promise<string[]>;
   /** The folder whose disk must not be full. */
   stateFolder?: string;
   /** Whether requests were refused in the last seconds. */
@@ -90,11 +94,12 @@ export class HealthCheck {
 
   async #checkNow(): Promise<Checked> {
     try {
-      const { database, stateFolder } = this.#sources;
+      const { database, held, stateFolder } = this.#sources;
       const { state } = (await database?.health()) ?? { state: "ok" };
       const problems: HealthProblem[] = [];
       if (state === "damaged") problems.push("store_damaged");
       if (state === "lost") problems.push("database_lost");
+      else if ((await held?.()) !== undefined) problems.push("store_held");
       if (state === "full" || (stateFolder !== undefined && (await isDiskFull(stateFolder))))
         problems.push("disk_full");
       return (this.#checked = { isDamaged: state === "damaged", problems });
@@ -106,7 +111,9 @@ export class HealthCheck {
   /** What is wrong, in full, for those who may read it. */
   async warnings(): Promise<string[]> {
     const { state, reason } = (await this.#sources.database?.health()) ?? { state: "ok", reason: undefined };
-    return state === "ok" ? [] : [`The store is ${state}${reason === undefined ? "" : `: ${reason}`}`];
+    if (state !== "ok") return [`The store is ${state}${reason === undefined ? "" : `: ${reason}`}`];
+    const held = await this.#sources.held?.();
+    return held === undefined ? [] : [held];
   }
 
   /** Of this window and the one before: a delay stays visible for a while. */
@@ -150,6 +157,7 @@ export function createServerApi(options: ServerApiOptions): Handlers<typeof serv
         ...warnings(),
         ...configurationWarnings(options.health?.configuration?.()),
         ...(await health.warnings()),
+        ...((await options.health?.otherRules?.()) ?? []),
       ],
       configuration: options.health?.configuration?.(),
       load: haft.calls.load(),

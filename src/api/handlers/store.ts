@@ -4,6 +4,7 @@ import { toolError } from "../../core/error.ts";
 import type { AuditFact } from "../../gate/audit-log.ts";
 import type { RetentionLimits } from "../../store/retention.ts";
 import type { Store } from "../../store/store.ts";
+import { hold, readHold, releaseHold } from "../../store/store-hold.ts";
 import { engineNamed } from "../../store/store-engines.ts";
 
 export interface StoreApiOptions {
@@ -41,6 +42,16 @@ export function createStoreApi({
       retention.prune({ ...limits, auditDays: days }, { isDryRun }),
     async archive() {
       return { files: await retention.archive() };
+    },
+    async hold({ body: { why } }) {
+      await hold(database, Date.now(), why);
+      await record({ kind: "note", data: { action: "store_held", why } });
+      return readHold(database);
+    },
+    async release() {
+      await record({ kind: "note", data: { action: "store_released", ...(await readHold(database)) } });
+      await releaseHold(database);
+      return readHold(database);
     },
     vacuum: () => retention.vacuum(),
   };

@@ -139,8 +139,9 @@ async function checkHost(
     }
     const temporary = existsSync(stateFolder) ? undefined : await mkdtemp(join(tmpdir(), "haft-doctor-"));
     try {
-      const [{ openHaft }, { listImported }] = await Promise.all([
+      const [{ openHaft }, { otherRules }, { listImported }] = await Promise.all([
         import("../../host.ts"),
+        import("../../capabilities/base.ts"),
         import("../show-imported.ts"),
       ]);
       const host = await openHaft(folder, {
@@ -154,6 +155,7 @@ async function checkHost(
       try {
         onImported(await listImported(host));
         await checkServing(host);
+        warnings.push(...(await otherRules(host.store.owners, host.haft.policy.rules)));
         return { state: "ok", found: `opens, with ${countOf(host.haft.tools.list().length, "tool")}` };
       } finally {
         await host.close();

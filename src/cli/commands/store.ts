@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
-import type { StoreReport } from "../../contracts/store.ts";
+import type { StoreHold, StoreReport } from "../../contracts/store.ts";
+import { describeHold } from "../../store/store-hold.ts";
 import { stateFolderOf } from "../../io/files/state-folder.ts";
 import { UsageError } from "../arguments.ts";
 import { defineCommand, type Invocation } from "../command.ts";
@@ -149,6 +150,28 @@ const archive = defineCommand({
   },
 });
 
+const hold = defineCommand({
+  examples: [["haft store hold", "before you start a server on a copy of the data: nothing in it runs by itself"]],
+  options: { why: { type: "text", value: "TEXT", about: "Shown where the store is used" } },
+  uses: ["store"],
+  async run({ options: { why }, connect, output }) {
+    output.data(await (await connect(STORE_ONLY)).store.hold({ why }), showHold);
+  },
+});
+
+const release = defineCommand({
+  examples: [["haft store release", "jobs, schedules and approved calls of a restored backup run from now on"]],
+  notes: ["First cancel what has run since the backup: `haft jobs cancel`, `haft schedules remove`."],
+  uses: ["store"],
+  async run({ connect, output }) {
+    output.data(await (await connect(STORE_ONLY)).store.release(), showHold);
+  },
+});
+
+function showHold(held: StoreHold): string[] {
+  return [describeHold(held) ?? "The store is not held: what waits in it runs."];
+}
+
 const vacuum = defineCommand({
   examples: [["haft store vacuum", "shrink the file after pruning; nothing can be written meanwhile"]],
   uses: ["store"],
@@ -164,4 +187,4 @@ function megabytes(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }
 
-export const commands = { check, backup, restore, prune, archive, vacuum };
+export const commands = { check, backup, restore, prune, archive, vacuum, hold, release };

@@ -11,6 +11,7 @@ import { findLiveOwners } from "../process-owners.ts";
 import { connectSqlite, openSqlite } from "./sqlite.ts";
 import { storeFileOf } from "./sqlite-file.ts";
 import { blobs, checkStoreFile, closeWhole, columnsOf, quote, writeMarker } from "./store-check.ts";
+import { holdRestored } from "../store-hold.ts";
 import { openStore, STORE_MIGRATIONS } from "../store.ts";
 import type { RestoreOptions, RestoreResult, SavedTable } from "../store-engines.ts";
 import { TOKEN_MIGRATIONS } from "../tokens.ts";
@@ -286,6 +287,7 @@ function removeStore(file: string): void {
 async function note(stateFolder: string, { kept, backup, tables }: Partial<RestoreResult> & { backup?: string }) {
   const store = await openStore({ stateFolder });
   try {
+    await holdRestored(store.database, Date.now());
     const incomplete = tables?.filter(({ isIncomplete }) => isIncomplete).map(({ name }) => name);
     await store.audit.append(
       { kind: "note", data: { action: "store_restored", kept, backup, incomplete } },
