@@ -56,6 +56,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   ...group("grants", () => import("./commands/grants.ts"), {
     list: "List what you allowed beyond one call, and what is left of it",
     show: "Show one grant",
+    give: "Allow calls beyond one question, within bounds",
     extend: "Give a grant more time, uses or money",
     revoke: "End grants at once",
     refund: "Give back what a call took, if it did nothing",
@@ -76,6 +77,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   }),
   ...group("policy", () => import("./commands/policy-shadow.ts"), {
     shadow: "Judge calls by another policy too, without effect",
+    add: "Add one rule, after a report of what it newly allows",
     promote: "Make the shadow policy active, as one change",
     rollback: "Take the last promotion back",
   }),
@@ -115,6 +117,8 @@ export const COMMANDS: readonly CommandEntry[] = [
     prune: "Delete data beyond the configured retention",
     archive: "Write the audit log to files",
     vacuum: "Return free space of the store to the disk",
+    hold: "Let nothing in the store run by itself",
+    release: "Run what waits in a held store, such as a restored backup",
   }),
   single("undo", "Undo file changes that tools made", () => import("./commands/undo.ts")),
   single("redo", "Take back an undo", () => import("./commands/undo.ts")),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Count, limit, Name, page, Time } from "./basics.ts";
+import { Count, limit, Name, page, Text, Time } from "./basics.ts";
 import { approve, namedObject, read } from "./contract.ts";
 
 const Amount = z.strictObject({ unit: z.string().min(1).max(20), max: z.number().positive() });
@@ -46,6 +46,21 @@ export const GrantInfo = namedObject("GrantInfo", {
 });
 export type GrantInfo = z.infer<typeof GrantInfo>;
 
+/** Checked as what an agent asks for: rules that name tools, and bounds within their caps. */
+export const GiveGrantRequest = namedObject("GiveGrantRequest", {
+  rules: z.array(Text).min(1).max(100),
+  /** Who may use it. Omitted: any user, session or agent. At least one is required. */
+  user: Name.optional(),
+  session: Name.optional(),
+  agent: Name.optional(),
+  minutes: z.number().positive().optional(),
+  maxUses: z.number().int().positive().optional(),
+  budget: Amount.optional(),
+  /** What for. */
+  why: z.string().min(1).max(1000),
+});
+export type GiveGrantRequest = z.infer<typeof GiveGrantRequest>;
+
 /** Replaces bounds. A bound beyond its cap is an error. */
 export const ExtendGrantRequest = namedObject("ExtendGrantRequest", {
   /** From now on. */
@@ -77,6 +92,11 @@ export const grants = {
     output: page("GrantPage", GrantInfo),
   }),
   get: read("GET /api/grants/{id}", { summary: "One grant, with what is left of it", output: GrantInfo }),
+  give: approve("POST /api/grants", {
+    summary: "Allow calls beyond one question, within bounds",
+    body: GiveGrantRequest,
+    output: GrantInfo,
+  }),
   extend: approve("POST /api/grants/{id}/extend", {
     summary: "Give a grant that has not ended other bounds",
     body: ExtendGrantRequest,

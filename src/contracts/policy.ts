@@ -205,6 +205,8 @@ export const Simulation = namedObject("Simulation", {
     before: Verdict,
     after: Verdict,
   }),
+  /** Made-up calls beside those that are newly allowed, and known attacks: how many of them are newly allowed, too. */
+  beyond: z.strictObject({ tried: Count, count: Count, allowed: z.array(z.string()) }).optional(),
 });
 export type Simulation = z.infer<typeof Simulation>;
 
@@ -270,6 +272,19 @@ export const PolicyProposal = namedObject("PolicyProposal", {
   grant: z.string().optional(),
 });
 export type PolicyProposal = z.infer<typeof PolicyProposal>;
+
+/**
+ * Questions that a person said yes to and that no proposal saves. `untrusted`: the session had read text of others, or the record
+ * does not say. `open`: no narrow rule can name its values. `few`: fewer than 3 times, or in one session. `ruled`: allowed by now, or
+ * a rule decides. `denied`: a rule would allow what a person denied. `neighbour`, `attack`: it would allow made-up calls.
+ */
+export const LeftQuestions = namedObject("LeftQuestions", {
+  why: z.enum(["untrusted", "no_tool", "open", "few", "ruled", "denied", "neighbour", "attack", "never"]),
+  questions: Count,
+  /** What was asked, the most frequent first. */
+  habits: objects({ what: z.string(), count: Count }),
+});
+export type LeftQuestions = z.infer<typeof LeftQuestions>;
 
 /** `never`: it is not proposed again while the record keeps this answer. */
 export const ProposalAnswer = namedObject("ProposalAnswer", {
@@ -396,7 +411,11 @@ export const policy = {
     output: Explanation,
   }),
   lint: read("GET /api/policy/lint", {
-    summary: "Probable mistakes in the rules",
+    summary: "Probable mistakes in the rules, or in a rule that is not saved yet",
+    query: z.strictObject({
+      rule: z.string().optional().describe("Only this rule, as it would be written"),
+      decision: Decision.optional().describe("Of that rule. Default: allow"),
+    }),
     output: page("LintPage", LintFinding),
   }),
   limits: read("GET /api/policy/limits", {
@@ -428,7 +447,10 @@ export const policy = {
   proposals: read("GET /api/policy/proposals", {
     summary: "Rules that would have saved questions, learned from the answers of people",
     query: z.strictObject({ from: Count.optional().describe("Unix milliseconds; default: 30 days ago") }),
-    output: page("PolicyProposalPage", PolicyProposal),
+    output: namedObject("PolicyProposalPage", {
+      items: z.array(PolicyProposal),
+      left: z.array(LeftQuestions).describe("Why there are no more"),
+    }),
   }),
   answerProposal: approve("POST /api/policy/proposals/answer", {
     summary: "Save the rules of a proposal, give them as a grant, or never see it again",

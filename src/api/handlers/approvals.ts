@@ -23,6 +23,13 @@ import type { Haft } from "../../runtime.ts";
 import { toErrorAnswer } from "./to-api-error.ts";
 import { ruleExamples } from "../../gate/permit/rules/rule-examples.ts";
 
+/** Why a rule that is newer than the question denies the call, in every mode. */
+async function denialOf({ toolName, input, caller, state }: Approval, haft: Haft): Promise<string | undefined> {
+  if (state !== "pending" || !haft.tools.registry.get(toolName)) return undefined;
+  const { verdict } = await haft.policy.explain(toolName, input, { caller });
+  return verdict.decision === "deny" && verdict.by === "rule" ? verdict.reason : undefined;
+}
+
 /** How long an answer waits for the approved call. A longer one is asked for again. */
 const DEFAULT_WAIT_MS = 20_000;
 /** In characters. */
@@ -50,7 +57,14 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
     identity: Identity,
   ): Promise<ApprovalAnswered> => {
     requireScope(identity, "approve", "To answer");
-    await find(id);
+    const asked = await find(id);
+    const denial = decision === "deny" || decision === "answer" ? undefined : await denialOf(asked, haft);
+    if (denial !== undefined)
+      throw new ApiError(
+        "conflict",
+        `A rule denies this call now, so a yes would not let it run: ${denial}`,
+        "Deny it, or change the rule first: `haft policy explain` shows it.",
+      );
     const by = { by: identity.name, via: "http", rights: identity.scopes };
     if (decision === "answer" && answers === undefined) throw missingAnswers();
     if (decision !== "answer" && answers !== undefined) throw unusedAnswers(decision);

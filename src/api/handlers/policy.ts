@@ -31,7 +31,16 @@ import { type AuditEntry, type AuditFact, type AuditLog, type AuditQuery, pagesO
 import { backtest, type RecordedPage } from "../../gate/permit/history/backtest.ts";
 import type { CallDigest, RecordedCall } from "../../gate/permit/history/call-digest.ts";
 import { changedRules, type PolicyChange } from "../../gate/permit/history/shadow.ts";
-import { type AnsweredCall, type Proposal, suggestPolicy } from "../../gate/permit/history/suggest.ts";
+import {
+  allowedBeyond,
+  type AnsweredCall,
+  exampleOf,
+  type Proposal,
+  suggestPolicy,
+  type SuggestOptions,
+  WHY_LEFT,
+  type WhyLeft,
+} from "../../gate/permit/history/suggest.ts";
 import type { PolicyLayer } from "../../gate/permit/policy-layers.ts";
 import { lintRules } from "../../gate/permit/rules/lint-rules.ts";
 import { type Rule, RULE_LISTS, type RuleList } from "../../gate/permit/rules/rule.ts";
@@ -183,11 +192,10 @@ export function createPolicyApi(
   async function* simulate(request: SimulateRequest, signal?: AbortSignal) {
     const { calls, changes, tool, session, user, from: since, to: until } = request;
     const pages = pastCalls({ tool, session, user, since, until });
+    const toolOf = (name: string) => haft.tools.registry.get(name);
+    const compared = { before: ruleSet, after: changedRuleSet(ruleSet, request), toolOf, cwd };
     const report = yield* backtest(pages, {
-      before: ruleSet,
-      after: changedRuleSet(ruleSet, request),
-      cwd,
-      toolOf: (name) => haft.tools.registry.get(name),
+      ...compared,
       required: haft.policy.required,
       maxCalls: calls,
       maxChanged: changes,
@@ -199,10 +207,16 @@ export function createPolicyApi(
       const { subject } = summarizeCall(of, digest?.input);
       return { callId, toolName, subject, at, session: inSession, user: by, before, after };
     });
-    return { ...report, skipped, changed } satisfies Simulation;
+    const allowed = report.changed.flatMap(({ call, after }) => (after.decision === "allow" ? call : []));
+    const isWider = request.add?.some(({ decision }) => decision === "allow");
+    const beyond = isWider ? allowedBeyond(allowed, compared) : undefined;
+    return { ...report, skipped, changed, beyond } satisfies Simulation;
   }
 
-  const findProposals = async (since = Date.now() - LEARNED_MS): Promise<Proposal[]> => {
+  const findProposals = async (
+    since = Date.now() - LEARNED_MS,
+    onLeft?: SuggestOptions["onLeft"],
+  ): Promise<Proposal[]> => {
     const { calls, never } = await answeredCalls(since);
     const { grants, provenance } = haft.policy;
     const { rolesOf } = provenance;
@@ -215,6 +229,7 @@ export function createPolicyApi(
       toolOf: (name) => haft.tools.registry.get(name),
       rolesOf,
       never,
+      onLeft,
     });
   };
 
@@ -258,12 +273,13 @@ export function createPolicyApi(
       };
     },
     explain: ({ body, identity }) => explainCall(haft, body, identity.name),
-    async lint() {
+    async lint({ query: { rule: given, decision = "allow" } }) {
       const findLine = await lineFinder();
       const untrusted = untrustedRules();
       const lines = new Map(untrusted.map(({ rule, file: from, line }) => [`${from}\0${rule}`, line]));
       const sources = [...ruleSet.sources(), ...untrusted.map(({ rule, file: origin }) => ({ origin, allow: [rule] }))];
-      const items = lintRules(sources, haft.tools.registry.list()).map(
+      const trial = given === undefined ? sources : [...sources, { origin: "new", [decision]: [given] }];
+      const found = lintRules(trial, haft.tools.registry.list()).map(
         ({ level, message, key, values, rule, list, origin }) => ({
           level: level === "error" ? ("error" as const) : ("warning" as const),
           message,
@@ -278,6 +294,7 @@ export function createPolicyApi(
               : (findLine({ text: rule, list, origin }) ?? lines.get(`${origin}\0${rule}`)),
         }),
       );
+      const items = given === undefined ? found : found.filter(({ origin }) => origin === "new");
       return { items };
     },
     async simulate({ body: { calls = DEFAULT_CALLS, ...body } }) {
@@ -319,7 +336,17 @@ export function createPolicyApi(
     },
     extendLimit: ({ params, body, identity }) => haft.policy.limits.extend(params.id, body.by, identity.name),
     async proposals({ query: { from } }) {
-      return { items: await findProposals(from) };
+      const left: { why: WhyLeft; what: string }[] = [];
+      const items = await findProposals(from, (why, { toolName, digest }) => {
+        left.push({ why, what: `${toolName} ${exampleOf(digest?.input ?? {})}` });
+      });
+      const describeLeft = (why: WhyLeft) => {
+        const all = left.flatMap((one) => (one.why === why ? one.what : []));
+        const habits = [...new Set(all)].map((what) => ({ what, count: all.filter((each) => each === what).length }));
+        const most = habits.toSorted((one, other) => other.count - one.count).slice(0, MAX_HABITS);
+        return all.length === 0 ? [] : [{ why, questions: all.length, habits: most }];
+      };
+      return { items, left: WHY_LEFT.flatMap(describeLeft) };
     },
     async answerProposal({ body: { id, answer, from, grant: bounds }, identity }) {
       const proposal = (await findProposals(from)).find((each) => each.id === id);
@@ -639,6 +666,7 @@ function bareRules(ruleSet: RuleSet, tool: AnyTool, cwd: string) {
   return attempt(() => ruleSet.caseOf({ tool, input: {}, cwd }).rules);
 }
 
+const MAX_HABITS = 50;
 const DEFAULT_GRANTS = 100;
 
 export function createGrantsApi({ policy: { grants } }: Pick<Haft, "policy">): Handlers<typeof grantsContract> {
@@ -677,6 +705,15 @@ export function createGrantsApi({ policy: { grants } }: Pick<Haft, "policy">): H
       return { items: (await grants.list({ isOpen: state === "open", max: limit })).map(describe) };
     },
     get: async ({ params }) => describe(await find(params.id)),
+    async give({ body: { rules, user, session, agent, why, ...bounds }, identity: { name: by } }) {
+      const holder = { user, session, agent };
+      if (Object.values(holder).every((value) => value === undefined))
+        throw new ApiError("bad_request", "Who may use this grant?", "Name a session, a user or an agent.");
+      if (bounds.minutes === undefined && bounds.maxUses === undefined)
+        throw new ApiError("bad_request", "When does this grant end?", "Give it minutes or a number of uses.");
+      const tools = grants.check({ rules, ...bounds });
+      return describe(await grants.give({ holder, rules, tools, ...bounds, why, by, via: "api" }));
+    },
     extend: async ({ params, body, identity }) =>
       describe(await grants.extend((await find(params.id)).id, body, identity.name)),
     revoke: async ({ params, identity }) => describe(await grants.revoke((await find(params.id)).id, identity.name)),

@@ -46,6 +46,40 @@ const show = defineCommand({
   },
 });
 
+const BOUNDS = {
+  for: { type: "duration", value: "TIME", about: "From now: 30m, 8h, 2d" },
+  uses: { type: "number", value: "N", about: "All uses, with those that were made" },
+  budget: { type: "text", value: "AMOUNT", about: "The whole budget and its unit, with what is spent" },
+} as const;
+
+const give = defineCommand({
+  examples: [
+    ["haft grants give 'Bash(npm test *)' --session s1 --for 2h", "no question about these calls of the session"],
+    ["haft grants give pay --agent shop --uses 5 --budget '100 EUR'", "five payments, 100 EUR in all"],
+  ],
+  operands: [{ name: "RULE", isRest: true }],
+  options: {
+    user: { type: "text", value: "NAME", about: "Only calls of this user" },
+    session: { type: "text", value: "NAME", about: "Only calls of this session" },
+    agent: { type: "text", value: "NAME", about: "Only calls of this agent" },
+    ...BOUNDS,
+    why: { type: "text", value: "TEXT", about: "What for; default: that you gave it here" },
+  },
+  notes: ["Say who may use it and where it ends. A deny rule, an ask rule and a mode that denies win over a grant."],
+  uses: ["grants"],
+  async run({ connect, output, operands: rules, options: { user, session, agent, why, ...bounds } }) {
+    const { for: ms, uses: maxUses, budget: amount } = bounds;
+    const minutes = ms === undefined ? undefined : ms / 60_000;
+    const budget = readAmount(amount);
+    // Tools of MCP servers have rules too.
+    const client = await connect({ runsJobs: false });
+    const holder = { user, session, agent };
+    const reason = why ?? "given at the command line";
+    const given = await client.grants.give({ rules: [...rules], ...holder, minutes, maxUses, budget, why: reason });
+    output.data(given, (grant) => showGrant(grant, output));
+  },
+});
+
 const extend = defineCommand({
   examples: [
     ["haft grants extend grt_1 --for 30m", "it ends half an hour from now"],
@@ -53,11 +87,7 @@ const extend = defineCommand({
     ["haft grants extend grt_1 --budget '100 EUR'", "100 EUR in all, with what is spent"],
   ],
   operands: [GRANT],
-  options: {
-    for: { type: "duration", value: "TIME", about: "From now: 30m, 8h, 2d" },
-    uses: { type: "number", value: "N", about: "All uses, with those that were made" },
-    budget: { type: "text", value: "AMOUNT", about: "The whole budget and its unit, with what is spent" },
-  },
+  options: BOUNDS,
   notes: ["A bound beyond its cap (approvals.grants in the configuration) is an error."],
   uses: ["grants"],
   async run({ connect, output, operands: [id = ""], options: { for: ms, uses, budget } }) {
@@ -164,7 +194,7 @@ const REFRESH_MS = 2000;
 /** As many as there are keys. */
 const MAX_WATCHED = 9;
 
-export const commands = { list, show, extend, revoke, refund, watch };
+export const commands = { list, show, give, extend, revoke, refund, watch };
 
 function readAmount(text: string | undefined): { max: number; unit: string } | undefined {
   if (text === undefined) return undefined;

@@ -1,19 +1,19 @@
-import type { PolicyChange, PromotionInfo, ShadowReport } from "../../contracts/policy.ts";
+import type { ApiClient } from "../../contracts/index.ts";
+import type { PolicyChange, PromoteRequest, PromotionInfo, ShadowReport } from "../../contracts/policy.ts";
 import { PROVENANCE_MODES } from "../../core/call-summary.ts";
 import { showTime } from "../../core/clock.ts";
 import { countOf } from "../../core/results/count-of.ts";
 import { UsageError } from "../arguments.ts";
-import { defineCommand } from "../command.ts";
+import { defineCommand, type Invocation } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { showColumns } from "../layout.ts";
 import { type Output, safeLine, type Style } from "../output.ts";
 import { confirm, withYes } from "../prompts.ts";
 import { isInteractive } from "../terminal.ts";
-import { readPolicyFile } from "./policy.ts";
+import { readPolicyFile, showBacktest } from "./policy.ts";
 
 const STYLES: Readonly<Record<string, Style>> = { allow: "green", ask: "yellow", deny: "red" };
 const SHOWN_CALLS = 20;
-const WORDS = { allow: "newly allowed", ask: "newly asked", deny: "newly denied" } as const;
 
 const CHANGE_OPTIONS = {
   as: { type: "text", value: "WORD", about: "What a RULE does; default: allow", oneOf: ["allow", "ask", "deny"] },
@@ -124,36 +124,62 @@ const promote = defineCommand({
   options: { ...CHANGE_OPTIONS, yes: { type: "flag", about: "Do not ask" } },
   notes: ["One change, in the place of saved rules. `haft policy rollback` takes it back."],
   uses: ["policy"],
-  async run({ argv, connect, terminal, output, interrupted, operands: [given], options: { yes, ...options } }) {
-    const wanted = await readChange(given, options, terminal.cwd);
+  async run({ connect, operands: [given], options: { yes, ...options }, ...rest }) {
+    const wanted = await readChange(given, options, rest.terminal.cwd);
     const client = await connect({ connectsMcp: true });
     const running = wanted ? undefined : await client.policy.shadow();
     if (running && !running.shadow)
       throw new UsageError("No shadow policy runs.", "Start one: haft policy shadow, or name a FILE or a RULE.");
-    const request = wanted ?? { shadow: running?.shadow?.id };
-    const preview = await client.policy.promote({ ...request, isPreview: true });
-    const report: string[] = [];
-    if (running) report.push(...showReport(running, output));
-    else if (wanted) {
-      const { provenance, ...change } = wanted.change;
-      if (Object.values(change).some((value) => value !== undefined)) {
-        const { judged, skipped, newly } = await client.policy.simulate({ ...change, calls: 10_000, changes: 0 });
-        const kinds = (["allow", "ask", "deny"] as const).map((word) => `${newly[word]} ${WORDS[word]}`).join(", ");
-        report.push(`Of the newest calls, ${judged} judged again: ${kinds}; ${skipped} cannot be judged.`);
-      }
-      if (provenance !== undefined)
-        report.push("A mode of provenance is not tried on the record. A shadow shows what it asks.");
-    }
-    for (const line of [...report, "", ...showPlan(preview, output)]) output.info(line);
-    if (!yes && !isInteractive(terminal)) {
-      output.notice(`Nothing was changed yet. Read the report, then run \`${withYes(argv)}\`.`);
-      return EXIT.pending;
-    }
-    if (!yes && !(await confirm("Make this policy active?", { terminal, signal: interrupted }))) return EXIT.pending;
-    const made = await client.policy.promote(request);
-    output.data(made, ({ name }) => [`Active now: ${safeLine(name)}. \`haft policy rollback\` takes it back.`]);
+    return activate(client, { request: wanted ?? { shadow: running?.shadow?.id }, running, yes }, rest);
   },
 });
+
+const add = defineCommand({
+  examples: [
+    ["haft policy add 'Bash(npm test *)'", "allow these calls, after a report of what that newly allows"],
+    ["haft policy add 'Write(./docs/**)' --as deny", "deny them; a rule that only forbids is not asked about"],
+  ],
+  operands: [{ name: "RULE" }],
+  options: { as: CHANGE_OPTIONS.as, yes: { type: "flag", about: "Do not ask" } },
+  notes: ["One change, in the saved rules of this workspace. `haft policy rollback` takes it back."],
+  uses: ["policy"],
+  async run({ connect, operands: [rule = ""], options: { as: decision = "allow", yes }, ...rest }) {
+    const client = await connect({ connectsMcp: true });
+    for (const { message } of (await client.policy.lint({ rule, decision })).items) rest.output.warn(safeLine(message));
+    const request = { name: `${decision} ${rule}`, change: { add: [{ rule, decision }] } };
+    return activate(client, { request, yes: yes || decision !== "allow" }, rest);
+  },
+});
+
+interface Activation {
+  request: PromoteRequest;
+  running?: ShadowReport | undefined;
+  yes: boolean;
+}
+
+/** After a report and a question. */
+async function activate(
+  client: Pick<ApiClient, "policy">,
+  { request, running, yes }: Activation,
+  { argv, terminal, output, interrupted }: Pick<Invocation, "argv" | "terminal" | "output" | "interrupted">,
+): Promise<number> {
+  const preview = await client.policy.promote({ ...request, isPreview: true });
+  const report = running ? showReport(running, output) : [];
+  const { provenance, ...change } = request.change ?? {};
+  if (Object.values(change).some((value) => value !== undefined))
+    report.push(...showBacktest(await client.policy.simulate({ ...change, calls: 10_000 }), output));
+  if (provenance !== undefined)
+    report.push("A mode of provenance is not tried on the record. A shadow shows what it asks.");
+  for (const line of [...report, "", ...showPlan(preview, output)]) output.info(line);
+  if (!yes && !isInteractive(terminal)) {
+    output.notice(`Nothing was changed yet. Read the report, then run \`${withYes(argv)}\`.`);
+    return EXIT.pending;
+  }
+  if (!yes && !(await confirm("Make this policy active?", { terminal, signal: interrupted }))) return EXIT.pending;
+  const made = await client.policy.promote(request);
+  output.data(made, ({ name }) => [`Active now: ${safeLine(name)}. \`haft policy rollback\` takes it back.`]);
+  return EXIT.done;
+}
 
 function showPlan({ plan }: PromotionInfo, { paint }: Output): string[] {
   const { add, remove, defaultMode, defaultPermission, provenance } = plan;
@@ -175,4 +201,4 @@ const rollback = defineCommand({
   },
 });
 
-export const commands = { shadow, promote, rollback };
+export const commands = { shadow, add, promote, rollback };

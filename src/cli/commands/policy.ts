@@ -1,6 +1,6 @@
 import type { PermissionTest } from "../../config/config-schema.ts";
 import type { ApiClient } from "../../contracts/index.ts";
-import type { PolicyProposal, SimulateRequest, Simulation } from "../../contracts/policy.ts";
+import type { LeftQuestions, PolicyProposal, SimulateRequest, Simulation } from "../../contracts/policy.ts";
 import type { JudgedHistory } from "./history-import.ts";
 import { UsageError } from "../arguments.ts";
 import { readCallInput } from "../call-input.ts";
@@ -157,11 +157,13 @@ const suggest = defineCommand({
     for: { type: "duration", value: "TIME", about: "With --accept: give a grant for 8h, 7d (at most 30d)" },
     uses: { type: "number", value: "N", about: "With --accept: give a grant for this many calls" },
     never: { type: "text", value: "ID", about: "Do not propose this again" },
+    why: { type: "flag", about: "List the questions for which nothing is proposed" },
     history: HISTORY_OPTION,
   },
   notes: ["Learns only from answers of people, before a session has read text of others."],
   uses: ["policy"],
-  async run({ connect, terminal, output, interrupted, options: { since, accept, never, history, for: ms, uses } }) {
+  async run({ connect, terminal, output, interrupted, options }) {
+    const { since, accept, never, why, history, for: ms, uses } = options;
     if (accept !== undefined && never !== undefined) throw new UsageError("Give --accept or --never, not both.");
     const isBounded = ms !== undefined || uses !== undefined;
     if (isBounded && accept === undefined) throw new UsageError("--for and --uses are bounds of --accept ID.");
@@ -174,7 +176,7 @@ const suggest = defineCommand({
       const done = answer === "accept" ? (grant ? `granted (${answered.grant})` : "saved") : "not proposed again";
       return output.data(answered, ({ rules }) => rules.map((rule) => `${done}: ${safeLine(rule)}`));
     }
-    let page: { items: RankedProposal[] } = await client.policy.proposals({ from: since });
+    let page: { items: RankedProposal[]; left: LeftQuestions[] } = await client.policy.proposals({ from: since });
     if (history !== undefined) {
       const { readHistory, judgeHistory } = await import("./history-import.ts");
       const read = await readHistory(history, terminal.cwd, interrupted);
@@ -185,12 +187,37 @@ const suggest = defineCommand({
         ranked.push({ ...item, imported: newly.allow });
       }
       if (interrupted.aborted) return EXIT.interrupted;
-      page = { items: ranked.toSorted((one, other) => rankOf(other) - rankOf(one)) };
+      page = { ...page, items: ranked.toSorted((one, other) => rankOf(other) - rankOf(one)) };
     }
     output.list(page, (items) => items.flatMap((item) => [...showProposal(item, output), ""]));
-    if (page.items.length === 0) output.info("There is nothing to propose: no question was answered yes often enough.");
+    if (page.items.length === 0) output.info("There is nothing to propose.");
+    if (output.format === "text") output.lines(showLeft(page.left, why, output));
   },
 });
+
+const WHY_LEFT: Readonly<Record<LeftQuestions["why"], string>> = {
+  untrusted: "the session had read text of others before, or the record does not say",
+  no_tool: "their tool is not here",
+  open: "no narrow rule can name their values",
+  few: "fewer than 3 of a kind with a yes, or all in one session",
+  ruled: "a rule or a mode decides them by now",
+  denied: "a rule for them would also allow what a person denied",
+  neighbour: "a rule for them would also allow made-up calls beside them",
+  attack: "a rule for them would also allow a known attack",
+  never: "you said never",
+};
+
+function showLeft(left: readonly LeftQuestions[], isWhole: boolean, { paint }: Output): string[] {
+  if (left.length === 0) return [];
+  const all = left.reduce((sum, { questions }) => sum + questions, 0);
+  return [
+    `${countOf(all, "question")} answered yes ${all === 1 ? "is" : "are"} not covered${isWhole ? "" : " (--why lists them)"}:`,
+    ...left.flatMap(({ why, questions, habits }) => [
+      `  ${questions}: ${WHY_LEFT[why]}`,
+      ...(isWhole ? habits.map(({ what, count }) => paint("dim", `    ${count} × ${safeLine(what)}`)) : []),
+    ]),
+  ];
+}
 
 /** `imported`: how many calls of `--history` would no longer ask. Nobody has answered yes to them. */
 type RankedProposal = PolicyProposal & { imported?: number };
@@ -334,7 +361,10 @@ const WHY_UNJUDGED: Readonly<Record<keyof Simulation["unjudged"], string>> = {
   failed: "the tool could not say what the call does",
 };
 
-function showBacktest({ judged, skipped, unjudged, newly, tools, changed }: Simulation, output: Output): string[] {
+export function showBacktest(
+  { judged, skipped, unjudged, newly, tools, changed, beyond }: Simulation,
+  output: Output,
+): string[] {
   const shown = output.isVerbose ? changed : changed.slice(0, SHOWN_CHANGES);
   const total = newly.allow + newly.ask + newly.deny;
   const styleOf = (cell: string): Style | undefined => STYLES[cell];
@@ -345,6 +375,7 @@ function showBacktest({ judged, skipped, unjudged, newly, tools, changed }: Simu
       const count = unjudged[why as keyof Simulation["unjudged"]];
       return count ? [`  ${count}: ${text}`] : [];
     }),
+    ...showBeyond(beyond, output),
     ...(tools.length > 0 ? [""] : []),
     ...showColumns(
       tools.map(({ tool, before, after, count }) => [safeLine(tool), before, after, countOf(count, "call")]),
@@ -362,6 +393,17 @@ function showBacktest({ judged, skipped, unjudged, newly, tools, changed }: Simu
       { paint: output.paint, columns: output.columns, styles: ["dim"], styleOf },
     ),
     ...(shown.length < total ? [output.paint("dim", `… and ${total - shown.length} more; --json has them`)] : []),
+  ];
+}
+
+function showBeyond(beyond: Simulation["beyond"], { paint }: Output): string[] {
+  if (!beyond) return [];
+  const { tried, allowed, count } = beyond;
+  if (count === 0) return [`Of ${countOf(tried, "made-up call")} beside them, attacks among them, it allows none.`];
+  const some = allowed.map((text) => `  such as ${safeLine(text)}`);
+  return [
+    paint("yellow", `It also allows ${count} of ${countOf(tried, "made-up call")}, attacks among them:`),
+    ...some,
   ];
 }
 

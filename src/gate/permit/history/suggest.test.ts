@@ -224,3 +224,35 @@ test("a placeholder reaches no other word, folder, option or host", () => {
   for (const command of commands) expect([command, decide(set, "exec", { command })]).toEqual([command, "allow"]);
   for (const command of others) expect([command, decide(set, "exec", { command })]).toEqual([command, "ask"]);
 });
+
+test("each question with a yes that still asks, and that nothing is proposed for, has one reason", async () => {
+  const { call, propose } = openHabits();
+  const left = new Map<string, number>();
+  const onLeft = (why: string) => left.set(why, (left.get(why) ?? 0) + 1);
+  const times = (count: number, one: (at: number) => AnsweredCall) => Array.from({ length: count }, () => one);
+  const inOne = (command: string) => (at: number) => ({ ...call("exec", { command })(at), session: "one" });
+  const found = await propose(
+    [
+      ...times(4, call("exec", { command: "npm run build" })),
+      ...times(4, call("exec", { command: "npm test" }, { hasReadUntrusted: true })),
+      ...times(5, call("gone_tool", { a: 1 })).map((one) => (at: number) => ({
+        ...{ ...one(at), toolName: "gone_tool" },
+        digest: call("exec", { command: "x" })(at).digest,
+      })),
+      ...times(3, call("exec", { command: "npm run lint $(id)" })),
+      ...times(2, call("exec", { command: "npm run docs" })),
+      ...times(5, inOne("npm run once")),
+      ...times(4, call("exec", { command: "npm run deploy" })),
+      call("exec", { command: "npm run deploy" }, {}, "no"),
+      ...times(4, call("exec", { command: "rm -rf src" })),
+      // No answer, or no: nobody said yes.
+      call("exec", { command: "npm run other" }, {}, "no"),
+    ],
+    { onLeft },
+  );
+  expect(found).toEqual(["Bash(npm run build)"]);
+  expect(Object.fromEntries(left)).toEqual({ untrusted: 4, no_tool: 5, open: 3, few: 7, denied: 4, attack: 4 });
+  left.clear();
+  await propose(times(4, call("exec", { command: "npm run build" })), { onLeft, never: new Set() });
+  expect(left.size).toBe(0);
+});

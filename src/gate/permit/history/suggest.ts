@@ -43,7 +43,23 @@ export interface SuggestOptions {
   rolesOf?(tool: AnyTool): ToolRoles;
   /** Ids that a person never wants to see again. */
   never?: ReadonlySet<string>;
+  /** Called with each call that a person said yes to, that still asks, and for which no rule is proposed. */
+  onLeft?(why: WhyLeft, call: AnsweredCall): void;
 }
+
+/** Why a habit is not proposed, in the order of the checks. */
+export const WHY_LEFT = [
+  "untrusted",
+  "no_tool",
+  "open",
+  "few",
+  "ruled",
+  "denied",
+  "neighbour",
+  "attack",
+  "never",
+] as const;
+export type WhyLeft = (typeof WHY_LEFT)[number];
 
 /** A habit: as many yes answers, in as many sessions. */
 const MIN_YES = 3;
@@ -59,8 +75,16 @@ const MAX_EXAMPLES = 3;
  * seen, amounts stay between the smallest and the largest, and a place where something goes is never generalised.
  */
 export async function suggestPolicy(calls: readonly AnsweredCall[], options: SuggestOptions): Promise<Proposal[]> {
+  const left = new Map<AnsweredCall, WhyLeft>();
+  const onLeft: OnLeft = (why, of) => of.forEach((call) => left.set(call, why));
   const { toolOf, never = new Set() } = options;
-  const learned = calls.filter(({ answer, digest }) => answer === "yes" && digest?.hasReadUntrusted === false);
+  const isLearned = ({ digest }: AnsweredCall): boolean => digest?.hasReadUntrusted === false;
+  const yes = calls.filter(({ answer }) => answer === "yes");
+  const learned = yes.filter(isLearned);
+  onLeft(
+    "untrusted",
+    yes.filter((call) => !isLearned(call)),
+  );
   // Whatever asked at that time: the person said no to the call.
   const denied = calls.flatMap(({ answer, digest, ...call }) =>
     answer === "no" ? [{ ...call, digest: digest && { ...digest, said: undefined, mode: undefined } }] : [],
@@ -68,21 +92,28 @@ export async function suggestPolicy(calls: readonly AnsweredCall[], options: Sug
   const proposals: Proposal[] = [];
   for (const [toolName, ofTool] of groupBy(learned, ({ toolName }) => toolName)) {
     const tool = toolOf(toolName);
-    if (!tool) continue;
-    const candidates = candidatesFor(tool, ofTool, options);
+    if (!tool) {
+      onLeft("no_tool", ofTool);
+      continue;
+    }
+    const candidates = candidatesFor(tool, ofTool, { options, onLeft });
     for (const [, group] of groupBy(candidates, ({ kind }) => kind)) {
       let found: Candidate[] = [];
       for (const candidate of group) {
-        if (isSafe([candidate], tool, { denied, options })) found.push(candidate);
+        const why = whyUnsafe([candidate], tool, { denied, options });
+        if (why) onLeft(why, candidate.all);
+        else found.push(candidate);
         // Other work of the process goes on.
         await setImmediate();
       }
       // Together, rules allow a command that none of them allows alone.
-      if (found.length > 1 && !isSafe(found, tool, { denied, options })) {
+      if (found.length > 1 && whyUnsafe(found, tool, { denied, options })) {
         const all = found;
         found = [];
         for (const candidate of all) {
-          if (isSafe([...found, candidate], tool, { denied, options })) found.push(candidate);
+          const why = whyUnsafe([...found, candidate], tool, { denied, options });
+          if (why) onLeft(why, candidate.all);
+          else found.push(candidate);
           await setImmediate();
         }
       }
@@ -92,7 +123,20 @@ export async function suggestPolicy(calls: readonly AnsweredCall[], options: Sug
   }
   proposals.sort((one, other) => other.saved - one.saved);
   const counted = countSaved(proposals, calls, options);
-  return counted.filter(({ id, saved }) => saved >= MIN_YES && !never.has(id));
+  const shown = counted.filter(({ id, saved, rules, tool }) => {
+    if (saved >= MIN_YES && !never.has(id)) return true;
+    const compared = { ...options, before: options.rules, after: withRules(options.rules, rules) };
+    const covered = learned.filter((call) => call.toolName === tool && isNewlyAllowed(call, compared));
+    onLeft(never.has(id) ? "never" : "few", covered);
+    return false;
+  });
+  const after = withRules(
+    options.rules,
+    shown.flatMap(({ rules }) => rules),
+  );
+  for (const [call, why] of left)
+    if (!isNewlyAllowed(call, { ...options, before: new RuleSet(), after })) options.onLeft?.(why, call);
+  return shown;
 }
 
 interface Candidate {
@@ -101,19 +145,32 @@ interface Candidate {
   kind: string;
   /** Some of the calls that it was made from. */
   covered: AnsweredCall[];
+  all: AnsweredCall[];
 }
 
-function candidatesFor(tool: AnyTool, calls: readonly AnsweredCall[], options: SuggestOptions): Candidate[] {
+type OnLeft = (why: WhyLeft, calls: readonly AnsweredCall[]) => void;
+
+function candidatesFor(
+  tool: AnyTool,
+  calls: readonly AnsweredCall[],
+  { options, onLeft }: { options: SuggestOptions; onLeft: OnLeft },
+): Candidate[] {
   const read = calls.flatMap((call) => {
     const shape = shapeOf(tool, call, options);
+    if (!shape) onLeft("open", [call]);
     return shape ? [{ ...shape, call }] : [];
   });
   return [...groupBy(read, ({ key }) => key)].flatMap(([key, group]) => {
-    return split(group, 0).flatMap((same) => {
+    const onFew = (few: readonly ReadShape[]) =>
+      onLeft(
+        "few",
+        few.map(({ call }) => call),
+      );
+    return split(group, 0, onFew).flatMap((same) => {
       const rule = ruleOf(tool, same);
-      return rule === undefined
-        ? []
-        : [{ rule, kind: key, covered: same.slice(0, MAX_EXAMPLES).map(({ call }) => call) }];
+      const all = same.map(({ call }) => call);
+      if (rule === undefined) onLeft("open", all);
+      return rule === undefined ? [] : [{ rule, kind: key, covered: all.slice(0, MAX_EXAMPLES), all }];
     });
   });
 }
@@ -324,8 +381,15 @@ function positionsOf({ fields }: Shape): { as: Field["as"]; name: string; value:
 }
 
 /** Groups of calls that one rule can cover: the same value wherever few values were seen. */
-function split(group: readonly ReadShape[], from: number): (readonly ReadShape[])[] {
-  if (group.length < MIN_YES || new Set(group.map(({ call }) => call.session)).size < MIN_SESSIONS) return [];
+function split(
+  group: readonly ReadShape[],
+  from: number,
+  onFew: (group: readonly ReadShape[]) => void,
+): (readonly ReadShape[])[] {
+  if (group.length < MIN_YES || new Set(group.map(({ call }) => call.session)).size < MIN_SESSIONS) {
+    onFew(group);
+    return [];
+  }
   const rows = group.map(positionsOf);
   const length = rows[0]?.length ?? 0;
   for (let at = from; at < length; at++) {
@@ -333,7 +397,7 @@ function split(group: readonly ReadShape[], from: number): (readonly ReadShape[]
     const { as = "fixed", name = "" } = rows[0]?.[at] ?? {};
     if (byValue.size === 1 || as === "range" || as === "any" || as === "text") continue;
     if (as !== "fixed" && isMany([...byValue.keys()], as, name)) continue;
-    return [...byValue.values()].flatMap((same) => split(same, at + 1));
+    return [...byValue.values()].flatMap((same) => split(same, at + 1, onFew));
   }
   return [group];
 }
@@ -438,8 +502,8 @@ interface Checked {
   options: SuggestOptions;
 }
 
-/** Not if they allow what a person denied, one of the attacks, or a made-up neighbour of a covered call. */
-function isSafe(candidates: readonly Candidate[], tool: AnyTool, { denied, options }: Checked): boolean {
+/** If they allow what a person denied, one of the attacks, or a made-up neighbour of a covered call. */
+function whyUnsafe(candidates: readonly Candidate[], tool: AnyTool, { denied, options }: Checked): WhyLeft | undefined {
   const { rules, cwd, toolOf } = options;
   const texts = candidates.map(({ rule }) => rule);
   let trial: RuleSet;
@@ -448,9 +512,9 @@ function isSafe(candidates: readonly Candidate[], tool: AnyTool, { denied, optio
     trial = withRules(rules, texts);
     alone = withRules(new RuleSet(), texts);
   } catch {
-    return false;
+    return "open";
   }
-  if (trial.problems.length > rules.problems.length) return false;
+  if (trial.problems.length > rules.problems.length) return "open";
   const compared = { before: rules, after: trial, toolOf, cwd };
   const allows = (toolName: string, digest: CallDigest): boolean =>
     isNewlyAllowed({ callId: "", toolName, at: 0, digest }, compared);
@@ -459,16 +523,16 @@ function isSafe(candidates: readonly Candidate[], tool: AnyTool, { denied, optio
     const of = toolOf(call.toolName);
     // Nobody knows whether it is this call.
     const isUnknown = of === tool && unjudgedBy(alone, tool, call.digest) !== undefined;
-    if (isUnknown && (isOpen || Object.keys(call.digest?.without ?? {}).length === 0)) return false;
+    if (isUnknown && (isOpen || Object.keys(call.digest?.without ?? {}).length === 0)) return "denied";
     if (isNewlyAllowed(call, { ...compared, before: new RuleSet(), after: alone }) || isNewlyAllowed(call, compared))
-      return false;
+      return "denied";
   }
   for (const { covered } of candidates) {
-    if (!covered.every((call) => isNewlyAllowed(call, compared))) return false;
+    if (!covered.every((call) => isNewlyAllowed(call, compared))) return "ruled";
     for (const call of covered)
-      for (const input of neighboursOf(tool, call, options)) if (allows(tool.name, { input })) return false;
+      for (const input of neighboursOf(tool, call, options)) if (allows(tool.name, { input })) return "neighbour";
   }
-  return !HOSTILE.some(([name, digest]) => allows(name, digest));
+  return HOSTILE.some(([name, digest]) => allows(name, digest)) ? "attack" : undefined;
 }
 
 /** Whether it allows values that nobody has seen. */
@@ -572,6 +636,27 @@ export const ATTACKS: readonly (readonly [tool: string, input: Record<string, un
 
 const HOSTILE = ATTACKS.map(([name, input]): readonly [string, CallDigest] => [name, { input }]);
 
+const MAX_BEYOND = 20;
+
+/** What a change that allows these calls newly allows beside them. */
+export function allowedBeyond(
+  calls: readonly RecordedCall[],
+  compared: Compared,
+): { tried: number; count: number; allowed: string[] } {
+  const made = calls.slice(0, MAX_BEYOND).flatMap((call) => {
+    const tool = compared.toolOf(call.toolName);
+    const options = { ...compared, rules: compared.before };
+    const inputs = tool ? neighboursOf(tool, { ...call, answer: undefined }, options) : [];
+    return inputs.map((input): readonly [string, CallDigest] => [call.toolName, { input }]);
+  });
+  const tried = [...HOSTILE, ...made];
+  const allowed = tried.filter(([toolName, digest]) =>
+    isNewlyAllowed({ callId: "", toolName, at: 0, digest }, compared),
+  );
+  const shown = allowed.slice(0, MAX_EXAMPLES).map(([toolName, { input }]) => `${toolName} ${exampleOf(input)}`);
+  return { tried: tried.length, count: allowed.length, allowed: shown };
+}
+
 function describe(
   rules: string[],
   tool: AnyTool,
@@ -599,7 +684,7 @@ function describe(
   };
 }
 
-function exampleOf(input: unknown): string {
+export function exampleOf(input: unknown): string {
   const { command, path } = isObject(input) ? input : {};
   const text = typeof command === "string" ? command : typeof path === "string" ? path : JSON.stringify(input);
   return text.length > 120 ? `${text.slice(0, 119)}…` : text;
