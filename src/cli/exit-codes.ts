@@ -78,8 +78,13 @@ export function explainFailure(thrown: unknown): Failure {
     exitCode: EXIT.failed,
     code: thrown.name,
     message: thrown.message,
-    next: isPortTaken ? "`haft serve --port 0` uses any free port." : undefined,
+    next: isPortTaken ? `\`${anyPort()}\` uses any free port.` : undefined,
   };
+}
+
+/** Who typed `npm start` has no `haft`. */
+export function anyPort(): string {
+  return process.env["npm_lifecycle_event"] === "start" ? "npm start -- --port 0" : "haft serve --port 0";
 }
 
 /** What to do at a terminal, for failures whose own advice is for a model. */

@@ -10,6 +10,7 @@ export function showCommandHelp(entry: CommandEntry, command: Command, paint: Pa
   const { summary } = entry;
   const { examples, operands = [], options = {}, notes = [] } = command;
   const facts = [...describeChoices(operands), ...notes];
+  const verbs = COMMANDS.filter(({ path }) => path.startsWith(`${entry.path} `));
   return [
     `${summary}.`,
     "",
@@ -19,6 +20,7 @@ export function showCommandHelp(entry: CommandEntry, command: Command, paint: Pa
     `  ${showUsage(entry, command)}`,
     ...(facts.length > 0 ? ["", ...facts.map((fact) => `  ${fact}`)] : []),
     ...showOptions("Options", options, paint),
+    ...(verbs.length > 0 ? ["", paint("bold", "Commands"), ...showEntries(verbs, paint)] : []),
     "",
     paint("dim", "`haft help options` lists the options of every command."),
   ];

@@ -6,6 +6,7 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -445,7 +446,8 @@ export type HookState = "installed" | "changed" | "missing" | "disabled" | "unre
 /** Files of the user, and of a folder, in which an agent's hooks can be turned off. */
 const SWITCHES: Readonly<Partial<Record<AgentName, readonly string[]>>> = {
   claude: [".claude/settings.json", ".claude/settings.local.json"],
-  codex: [".codex/config.toml"],
+  codex: [".codex/config.toml", ".codex/hooks.json"],
+  cursor: [".cursor/hooks.json"],
   gemini: [".gemini/settings.json"],
   copilot: [".copilot", ".github/copilot", ".claude"].flatMap((name) => [
     `${name}/settings.json`,
@@ -453,23 +455,47 @@ const SWITCHES: Readonly<Partial<Record<AgentName, readonly string[]>>> = {
   ]),
 };
 
-/** The file that says that the agent calls no hooks, or not this one. */
-async function disabledBy({ agent, file, folder }: InstalledHook, place: Checking): Promise<string | undefined> {
+/** The file of the hook, and the others that the agent reads. */
+async function settingsOf({ agent, file, folder }: InstalledHook, place: Checking): Promise<[string, Fields][]> {
+  if (isPlugin(agent)) return [];
   const { env } = place;
   const own = dirname(hookFileOf({ agent, scope: "user", folder, env }));
   const files = (SWITCHES[agent] ?? []).flatMap((name) => [
     ...[folder, place.folder, env["HOME"] ?? homedir()].map((each) => join(each, name)),
     join(own, basename(name)),
   ]);
-  for (const each of isPlugin(agent) ? [] : new Set([file, ...files])) {
+  // Copilot reads all files beside it.
+  const beside = agent === "copilot" && existsSync(dirname(file)) ? readdirSync(dirname(file)) : [];
+  const found: [string, Fields][] = [];
+  for (const each of new Set([file, ...files, ...beside.map((name) => join(dirname(file), name))])) {
     try {
       const { value } = await parseConfigText((await readConfigText(each)) ?? "{}", each);
-      if (saysOff(agent, value as Fields)) return each;
+      found.push([each, Object(value) as Fields]);
     } catch {
       // The agent cannot read it either.
     }
   }
-  return undefined;
+  return found;
+}
+
+/** The file that says that the agent calls no hooks, or not this one. */
+async function disabledBy(hook: InstalledHook, place: Checking): Promise<string | undefined> {
+  return (await settingsOf(hook, place)).find(([, fields]) => saysOff(hook.agent, fields))?.[0];
+}
+
+const BEFORE_CALLS: Readonly<Partial<Record<AgentName, string>>> = {
+  ...{ claude: "PreToolUse", codex: "PreToolUse", gemini: "BeforeTool", cursor: "preToolUse", copilot: "preToolUse" },
+};
+
+/** Hooks of others that the agent asks about each call, too: before Haft or after it. */
+export async function otherHooks(hook: InstalledHook, place: Checking): Promise<string[]> {
+  const event = BEFORE_CALLS[hook.agent] ?? "";
+  return (await settingsOf(hook, place)).flatMap(([file, { hooks }]) => {
+    const groups = [isObject(hooks) ? (hooks[event] ?? []) : []].flat();
+    const entries = groups.flatMap((group) => (isObject(group) ? (group["hooks"] ?? group) : []));
+    const others = entries.filter((entry): entry is Fields => isObject(entry) && !isOurs(hook.agent, entry));
+    return others.map(({ command, bash, type }) => `${String(command ?? bash ?? type)} (${event} in ${file})`);
+  });
 }
 
 function saysOff(agent: AgentName, { disableAllHooks, hooksConfig, features }: Fields): boolean {

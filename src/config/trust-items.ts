@@ -29,6 +29,8 @@ export interface TrustItem {
   isChanged?: boolean;
   /** Which settings and files of an MCP server are new or changed, if that is known. */
   changes?: string[];
+  /** What was trusted, as `what` said it. */
+  before?: string;
 }
 
 export interface LocatedItem extends TrustItem {

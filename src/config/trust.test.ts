@@ -245,6 +245,25 @@ describe("trust", () => {
     expect(await changes()).toBeUndefined();
   });
 
+  test("says what a changed part was, also of parts without a name, and not of one that moved", async () => {
+    const folders = openConfigFolders({ "haft.config.yml": "permissions: { allow: [Edit(docs/**), Bash(npm test)] }" });
+    const before = async () =>
+      (await trustStatus(folders.folder, folders)).items.map((item) => [item.what, item.before]);
+    await trust(folders.folder, folders);
+    const [[first]] = (await before()) as [[string]];
+    expect((await before()).map(([, was]) => was)).toEqual([undefined, undefined]);
+    folders.write({ "haft.config.yml": "permissions: { allow: [Edit(src/**), Bash(npm test)] }" });
+    expect(await before()).toEqual([
+      [expect.stringContaining("Edit(src/**)"), first],
+      [expect.stringContaining("npm test"), undefined],
+    ]);
+    // Agreed to nothing: it is still known. A rule in front of the others moves them.
+    await trust(folders.folder, { ...folders, digests: [] });
+    expect((await before())[0]?.[1]).toBe(first);
+    folders.write({ "haft.config.yml": "permissions: { allow: [read, Edit(docs/**), Bash(npm test)] }" });
+    expect((await before()).map(([, was]) => was)).toEqual([undefined, undefined, undefined]);
+  });
+
   test("has no effect if its file is damaged or others can write it", async () => {
     const folders = open();
     await trust(folders.folder, folders);

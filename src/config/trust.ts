@@ -1,10 +1,12 @@
 import { mkdir, open, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode } from "../core/error.ts";
+import { canonicalJson } from "../core/json.ts";
 import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy } from "../io/files/path-policy.ts";
 import { withFileLock } from "../io/files/file-lock.ts";
 import { isObject } from "../schema/json-schema.ts";
+import { digestOf } from "./code-digests.ts";
 import { noteLook } from "./config-watch.ts";
 import { ConfigError } from "./problems.ts";
 import { readSources } from "./sources.ts";
@@ -18,6 +20,8 @@ const FOLDER = "folder";
 const SINCE = "since:";
 /** Before the digest of a part that a person has declined to trust: the question is not repeated until it changes. */
 const DECLINED = "declined:";
+/** Before the name of a part and what it was when it was trusted, to show both when it has changed. */
+const WAS = "was:";
 
 export interface TrustStatus {
   folder: string;
@@ -50,16 +54,27 @@ async function readStatus(folder: string, options: UserOptions): Promise<TrustSt
     sources.filter(({ origin }) => origin !== "user").map((source) => listTrustItems(source, real)),
   );
   const located = found.flat();
-  const items = located.map((item) => ({
-    ...withoutPath(item),
-    isTrusted: trusted.has(item.digest),
-    isChanged: !trusted.has(item.digest) && trusted.has(nameDigest(item)),
-    changes: changesOf(item, trusted),
-    isDeclined: stored.includes(DECLINED + item.digest),
-  }));
+  const shown = new Set(located.map(({ what }) => what));
+  const items = located.map((item) => {
+    const isTrusted = trusted.has(item.digest);
+    const was = stored.find((each) => each.startsWith(wasPrefix(item)))?.slice(wasPrefix(item).length);
+    return {
+      ...withoutPath(item),
+      isTrusted,
+      isChanged: !isTrusted && trusted.has(nameDigest(item)),
+      changes: changesOf(item, trusted),
+      // What is still there was moved, not changed.
+      before: isTrusted || was === undefined || shown.has(was) ? undefined : was,
+      isDeclined: stored.includes(DECLINED + item.digest),
+    };
+  });
   const open = items.filter(({ isTrusted }) => !isTrusted);
   const status = open.length === 0 ? "trusted" : trusted.size > 0 ? "changed" : "untrusted";
   return { folder: real, status, isExplicit: open.length === 0 && trusted.has(FOLDER), trustedAt, items, located };
+}
+
+function wasPrefix({ kind, name, path, file }: TrustItem): string {
+  return `${WAS}${digestOf(canonicalJson([kind, name ?? path, file]))}:`;
 }
 
 /** Undefined if no parts are stored: by earlier versions none were. */
@@ -89,8 +104,9 @@ export async function trust(
     ...located.flatMap((item) => {
       const name = nameDigest(item);
       const parts = item.parts.map(([, stored]) => stored);
-      if (isAgreed(item) || known.has(item.digest)) return [item.digest, name, ...parts];
-      return known.has(name) ? [name, ...partsIn(known, item)] : [];
+      if (isAgreed(item) || known.has(item.digest)) return [item.digest, name, wasPrefix(item) + item.what, ...parts];
+      const was = [...known].filter((each) => each.startsWith(wasPrefix(item)));
+      return [...was, ...(known.has(name) ? [name, ...partsIn(known, item)] : [])];
     }),
   ]);
   return trustStatus(folder, options);

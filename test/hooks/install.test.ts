@@ -40,7 +40,15 @@ const OTHERS = {
 const CASES = [...AGENT_NAMES.map((agent) => [agent, "project"] as const), ["claude", "user"] as const];
 
 interface Shown {
-  items: { agent: string; file: string; state: string; denies: boolean; native?: string[]; slow?: string }[];
+  items: {
+    agent: string;
+    file: string;
+    state: string;
+    denies: boolean;
+    native?: string[];
+    slow?: string;
+    others: string[];
+  }[];
 }
 async function status(agent: AgentName) {
   const { code, stdout } = await haft.run(["hook", "status", "--json"]);
@@ -71,7 +79,10 @@ test.each(CASES)(
     const text = readFileSync(file, "utf8");
     expect(isPlugin || text.includes('"command": "mine"')).toBe(true);
     // The native client answers by itself, where there is one.
-    const { native, slow } = (await status(agent)).shown!;
+    const { native, slow, others } = (await status(agent)).shown!;
+    // The hook that was there answers too, in agents that know its event by this name.
+    const asksIt = agent === "claude" || agent === "codex";
+    expect(others.includes(`mine (PreToolUse in ${file})`)).toBe(asksIt);
     expect(native === undefined).toBe(process.platform !== "linux");
     expect(slow === undefined).toBe(native !== undefined);
     // Again: nothing is doubled.

@@ -2,6 +2,7 @@ import type { AuditCheck, AuditEntry, AuditFilter } from "../../contracts/audit.
 import { fromMicros } from "../../calls/limits.ts";
 import type { ApiClient } from "../../contracts/index.ts";
 import { countOf } from "../../core/results/count-of.ts";
+import { isAgentCall } from "../terminal-approver.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { defineCommand, type OptionSpecs, type OptionValues } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -175,6 +176,7 @@ function showEntries(entries: readonly AuditEntry[], { paint, columns }: Output)
     const details = [
       durationMs === undefined ? "" : showDuration(durationMs),
       caller.user ?? "",
+      agentsPart(entry),
       callId,
       typeof approvalId === "string" ? approvalId : verdict?.approvalId,
       input === undefined ? summaryOf(entry) : JSON.stringify(input),
@@ -191,6 +193,14 @@ function showEntries(entries: readonly AuditEntry[], { paint, columns }: Output)
   const styleOf = (cell: string, column: number): Style | undefined =>
     column === 4 ? (STYLES[cell] ?? "yellow") : undefined;
   return showColumns(rows, { paint, styles: ["dim", "dim", undefined, "bold"], styleOf, columns });
+}
+
+/** A call that another agent runs has two entries, and ran once. */
+function agentsPart({ type, callId, caller }: AuditEntry): string | undefined {
+  if (callId === undefined || !isAgentCall({ callId })) return undefined;
+  const agent = caller.agent ?? "the agent";
+  if (type === "call_begun") return `let through, ${agent} runs it`;
+  return type === "call_ended" ? `the end, as ${agent} reported it` : undefined;
 }
 
 function summaryOf({ type, result }: AuditEntry): string {

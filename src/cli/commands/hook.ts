@@ -184,29 +184,42 @@ interface ShownHook extends InstalledHook {
   /** Why each call starts Node. */
   slow?: string;
   gap?: string;
+  /** Hooks of others, which the agent asks too. */
+  others: string[];
 }
 
 async function showHooks(
   hooks: readonly InstalledHook[],
   { terminal, output, folder }: Pick<Invocation, "terminal" | "output" | "folder">,
 ): Promise<number> {
-  const { GAPS, proveHook, proveNative, stateOf } = await import("../hook-setup.ts");
+  const { GAPS, otherHooks, proveHook, proveNative, stateOf } = await import("../hook-setup.ts");
   const items: ShownHook[] = [];
   for (const hook of hooks) {
     const place = { env: terminal.env, folder };
     const problem = await proveHook(hook, place);
     const denies = problem === undefined;
     const slow = denies ? await proveNative(hook, terminal.env) : undefined;
-    items.push({ ...hook, state: await stateOf(hook, place), denies, problem, slow, gap: GAPS[hook.agent] });
+    items.push({
+      ...hook,
+      state: await stateOf(hook, place),
+      denies,
+      problem,
+      slow,
+      gap: GAPS[hook.agent],
+      others: await otherHooks(hook, place),
+    });
   }
   output.list({ items }, () =>
-    items.flatMap(({ agent, scope, file, state, denies, problem, slow, gap }) => [
+    items.flatMap(({ agent, scope, file, state, denies, problem, slow, gap, others }) => [
       `${output.paint(denies && state === "installed" ? "green" : "red", denies ? state : "does not deny")}  ${agent}  ${scope}  ${safeLine(file)}`,
       ...(state === "changed"
         ? [output.paint("red", "  It is not what Haft wrote. `haft hook install` writes it again.")]
         : []),
       ...(problem === undefined ? [] : [output.paint("red", `  ${safeLine(problem)}`)]),
       ...(slow === undefined ? [] : [output.paint("yellow", `  ${safeLine(slow)}`)]),
+      ...others.map((other) =>
+        output.paint("yellow", `  The agent also asks ${safeLine(other)}, before Haft or after it. Either may deny.`),
+      ),
       ...(gap === undefined ? [] : [output.paint("red", `  ${gap}`)]),
     ]),
   );

@@ -85,9 +85,9 @@ function coverage(count: number): string {
 }
 
 function showItems({ items }: TrustStatus, { paint }: Output): string[] {
-  return items.flatMap(({ isTrusted, isChanged, changes, kind, what, file, line }) => [
-    `${isTrusted ? paint("green", "trusted    ") : paint("yellow", isChanged ? "changed    " : "not trusted")}  ${kind}  ${paint("dim", `${safeLine(file)}${line === undefined ? "" : `:${line}`}`)}`,
-    `  ${safeLine(what)}`,
+  return items.flatMap(({ isTrusted, isChanged, changes, before, kind, what, file, line }) => [
+    `${isTrusted ? paint("green", "trusted    ") : paint("yellow", isChanged || before !== undefined ? "changed    " : "not trusted")}  ${kind}  ${paint("dim", `${safeLine(file)}${line === undefined ? "" : `:${line}`}`)}`,
+    ...(before !== undefined ? [`  was: ${safeLine(before)}`, `  now: ${safeLine(what)}`] : [`  ${safeLine(what)}`]),
     ...(changes?.length ? [`  changed: ${safeLine(changes.join(", "))}`] : []),
   ]);
 }
