@@ -16,6 +16,7 @@ import { SearchBox } from "../../parts/search-box.tsx";
 import { Select } from "../../parts/select.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { ToolDetail } from "./tool-detail.tsx";
+import "./tools.css";
 
 const words = defineWords({
   title: ["Tools", "工具"],
