@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from "react";
+import { createStore } from "./store.ts";
 
 interface ConnectionState {
   /** False from a request that no server answered until one is answered again. */
@@ -7,24 +7,13 @@ interface ConnectionState {
   readonly isSignedIn: boolean;
 }
 
-let state: ConnectionState = { isReachable: true, isSignedIn: true };
-const listeners = new Set<() => void>();
-
-function connectionState(): ConnectionState {
-  return state;
-}
+const connection = createStore<ConnectionState>({ isReachable: true, isSignedIn: true });
 
 export function setConnection(change: Partial<ConnectionState>): void {
-  const next = { ...state, ...change };
-  if (next.isReachable === state.isReachable && next.isSignedIn === state.isSignedIn) return;
-  state = next;
-  for (const listener of listeners) listener();
+  const now = connection.get();
+  const next = { ...now, ...change };
+  if (next.isReachable !== now.isReachable || next.isSignedIn !== now.isSignedIn) connection.set(next);
 }
 
 /** What the last answers of the server say about the connection. */
-export function useConnection(): ConnectionState {
-  return useSyncExternalStore((listener) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }, connectionState);
-}
+export const useConnection = connection.use;

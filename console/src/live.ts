@@ -1,8 +1,9 @@
-import { useEffect, useSyncExternalStore } from "react";
+import { useEffect } from "react";
 import type { EventMessage } from "../../src/contracts/events.ts";
 import type { ApiClient } from "../../src/contracts/index.ts";
 import { api, queries } from "./api.ts";
 import { useConnection } from "./connection.ts";
+import { createStore } from "./store.ts";
 
 type State = "connecting" | "open" | "closed";
 
@@ -66,20 +67,11 @@ class Refresher {
   }
 }
 
-let state: State = "closed";
+const state = createStore<State>("closed");
 let wasOpen = false;
-const watchers = new Set<() => void>();
 
 /** Whether the console receives events. */
-export function useLiveState(): State {
-  return useSyncExternalStore(
-    (watcher) => {
-      watchers.add(watcher);
-      return () => watchers.delete(watcher);
-    },
-    () => state,
-  );
-}
+export const useLiveState = state.use;
 
 /** How often a server that does not answer is asked whether it is back. */
 const HEALTH_INTERVAL_MS = 1_000;
@@ -103,10 +95,10 @@ export function useLive(): void {
     const refresher = new Refresher();
     const follow = async (): Promise<void> => {
       const { signal } = controller;
-      become("connecting");
-      for await (const { type } of api.events.subscribe({}, { signal, onReconnect: () => become("connecting") })) {
-        if (state !== "open") {
-          become("open");
+      state.set("connecting");
+      for await (const { type } of api.events.subscribe({}, { signal, onReconnect: () => state.set("connecting") })) {
+        if (state.get() !== "open") {
+          state.set("open");
           // Events may have been missed, and after a restart everything may be different.
           if (wasOpen) void queries.invalidateQueries();
           // The first answers are older than the stream.
@@ -116,16 +108,11 @@ export function useLive(): void {
         for (const resource of STALE_AFTER[type] ?? []) refresher.refresh(resource);
       }
     };
-    follow().catch(() => become("closed"));
+    follow().catch(() => state.set("closed"));
     return () => {
       refresher.stop();
       controller.abort();
-      become("closed");
+      state.set("closed");
     };
   }, [isReachable, isSignedIn]);
-}
-
-function become(next: State): void {
-  state = next;
-  for (const watcher of watchers) watcher();
 }

@@ -1,25 +1,17 @@
-import { useSyncExternalStore } from "react";
+import { createStore } from "./store.ts";
 
 export type Theme = "light" | "dark" | "system";
 
 const KEY = "haft.theme";
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const listeners = new Set<() => void>();
-let chosen: Theme = stored();
+const chosen = createStore<Theme>(stored());
 
 apply();
 dark.addEventListener("change", apply);
 
 /** The chosen theme. Default: the theme of the system, also when it changes. */
 export function useTheme(): [Theme, (theme: Theme) => void] {
-  const theme = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => chosen,
-  );
-  return [theme, choose];
+  return [chosen.use(), choose];
 }
 
 /** For documents in frames: a fragment with the theme in effect. */
@@ -30,13 +22,13 @@ export function useThemeFragment(): string {
 
 function choose(theme: Theme): void {
   localStorage.setItem(KEY, theme);
-  chosen = theme;
+  chosen.set(theme);
   apply();
-  for (const listener of listeners) listener();
 }
 
 function apply(): void {
-  const isDark = chosen === "dark" || (chosen === "system" && dark.matches);
+  const theme = chosen.get();
+  const isDark = theme === "dark" || (theme === "system" && dark.matches);
   document.documentElement.dataset["theme"] = isDark ? "dark" : "light";
 }
 

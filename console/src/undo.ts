@@ -1,19 +1,19 @@
-import { useSyncExternalStore } from "react";
 import type { UndoConflict, UndoOutcome, UndoRequest } from "../../src/contracts/undo.ts";
 import { api, ApiError } from "./api.ts";
+import { createStore } from "./store.ts";
 
 export interface Question {
   conflicts: readonly UndoConflict[];
   decide: (discards: boolean) => void;
 }
 
-let question: Question | undefined;
-const watchers = new Set<() => void>();
+/** What must be asked before a later change is discarded. One question for the whole console. */
+const question = createStore<Question | undefined>(undefined);
+export const useUndoQuestion = question.use;
 
 export function setQuestion(next: Question | undefined): void {
-  question?.decide(false);
-  question = next;
-  for (const watcher of watchers) watcher();
+  question.get()?.decide(false);
+  question.set(next);
 }
 
 /** Undoes, and asks first if that discards a later change. Undefined: the person kept the later change. */
@@ -46,15 +46,4 @@ function conflictsOf(error: unknown): UndoConflict[] {
   if (!(error instanceof ApiError) || error.code !== "stale") return [];
   const { conflicts } = Object(error.data) as { conflicts?: UndoConflict[] };
   return Array.isArray(conflicts) ? conflicts : [];
-}
-
-/** What must be asked before a later change is discarded. One question for the whole console. */
-export function useUndoQuestion(): Question | undefined {
-  return useSyncExternalStore(
-    (watcher) => {
-      watchers.add(watcher);
-      return () => watchers.delete(watcher);
-    },
-    () => question,
-  );
 }

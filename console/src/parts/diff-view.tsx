@@ -1,6 +1,7 @@
 import { ChevronDown, ChevronRight, Columns2, Rows3, UnfoldVertical } from "lucide-react";
-import { type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { defineWords, useWords } from "../language.tsx";
+import { createStore } from "../store.ts";
 import { Button } from "./button.tsx";
 import { useFold, useFolds, useIsWhole } from "./folds.tsx";
 import { countOf } from "./format.ts";
@@ -54,7 +55,7 @@ const MIN_SPLIT_WIDTH = 820;
 /** Unified diffs as a review shows them. Other text around them is shown as text. */
 export function DiffView({ text }: { text: string }) {
   const w = useWords(words);
-  const [settings, change] = useSettings();
+  const isSplit = splits.use();
   const [box, width] = useWidth();
   const parts = useMemo(() => parseDiff(text), [text]);
   const files = useMemo(() => parts.flatMap((part) => ("file" in part ? [part.file] : [])), [parts]);
@@ -106,8 +107,8 @@ export function DiffView({ text }: { text: string }) {
         ) : null}
         {canSplit && hasOld ? (
           <span className="diff-views">
-            <ViewButton icon={Rows3} label={w.unified} isOn={!settings.split} onUse={() => change({ split: false })} />
-            <ViewButton icon={Columns2} label={w.split} isOn={settings.split} onUse={() => change({ split: true })} />
+            <ViewButton icon={Rows3} label={w.unified} isOn={!isSplit} onUse={() => chooseSplit(false)} />
+            <ViewButton icon={Columns2} label={w.split} isOn={isSplit} onUse={() => chooseSplit(true)} />
           </span>
         ) : null}
       </div>
@@ -123,7 +124,7 @@ export function DiffView({ text }: { text: string }) {
               key={at}
               file={part.file}
               isOpenAtFirst={isOpen}
-              split={canSplit && settings.split && part.file.kind !== "new" && part.file.kind !== "deleted"}
+              split={canSplit && isSplit && part.file.kind !== "new" && part.file.kind !== "deleted"}
               hideWhitespace={hideWhitespace}
             />
           );
@@ -440,42 +441,13 @@ function useTokens(lines: readonly DiffLine[], language: string | undefined): (r
   }, [lines, oldTokens, newTokens]);
 }
 
-interface DiffSettings {
-  split: boolean;
-}
-
-const SETTINGS_KEY = "haft.diff";
-const DEFAULTS: DiffSettings = { split: false };
-let settings: DiffSettings | undefined;
-const watchers = new Set<() => void>();
-
 /** The same for all diffs, and remembered. */
-function useSettings(): [DiffSettings, (change: Partial<DiffSettings>) => void] {
-  const current = useSyncExternalStore(subscribe, readSettings);
-  return [
-    current,
-    (change) => {
-      settings = { ...current, ...change };
-      localStorage.setItem(SETTINGS_KEY, JSON.stringify(settings));
-      for (const watcher of watchers) watcher();
-    },
-  ];
-}
+const SETTINGS_KEY = "haft.diff";
+const splits = createStore(localStorage.getItem(SETTINGS_KEY) === JSON.stringify({ split: true }));
 
-function subscribe(watcher: () => void): () => void {
-  watchers.add(watcher);
-  return () => watchers.delete(watcher);
-}
-
-function readSettings(): DiffSettings {
-  if (settings) return settings;
-  try {
-    const stored: unknown = JSON.parse(localStorage.getItem(SETTINGS_KEY) ?? "{}");
-    settings = { split: Object(stored).split === true };
-  } catch {
-    settings = DEFAULTS;
-  }
-  return settings;
+function chooseSplit(split: boolean): void {
+  localStorage.setItem(SETTINGS_KEY, JSON.stringify({ split }));
+  splits.set(split);
 }
 
 function useWidth(): [React.RefObject<HTMLElement | null>, number] {

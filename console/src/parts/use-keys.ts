@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useRef } from "react";
+import { type RefObject, useLayoutEffect, useRef } from "react";
 
 /** A shortcut with what it does, for the help that `?` opens. */
 export interface KeyAction {
@@ -15,7 +15,8 @@ const registered = new Set<RefObject<Keys>>();
 export function useKeys(keys: Keys): void {
   const latest = useRef(keys);
   latest.current = keys;
-  useEffect(() => {
+  // What is shown has its keys at once: an effect after the paint may come after a quick key.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.defaultPrevented) return;
       if (isTyping(event.target) || document.querySelector("dialog[open]")) return;

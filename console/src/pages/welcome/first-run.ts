@@ -1,20 +1,17 @@
-import { useEffect, useSyncExternalStore } from "react";
+import { useEffect } from "react";
 import { useApi } from "../../api.ts";
+import { createStore } from "../../store.ts";
 
 /** `open`: nothing had been called when this browser came first. `over`: done, dismissed, or never needed. */
 type FirstRun = "unknown" | "open" | "over";
 
 const KEY = "haft.first-run";
-const listeners = new Set<() => void>();
+const kept = localStorage.getItem(KEY);
+const firstRun = createStore<FirstRun>(kept === "open" || kept === "over" ? kept : "unknown");
 
-function stored(): FirstRun {
-  const value = localStorage.getItem(KEY);
-  return value === "open" || value === "over" ? value : "unknown";
-}
-
-function save(state: FirstRun): void {
+function save(state: "open" | "over"): void {
   localStorage.setItem(KEY, state);
-  for (const listener of listeners) listener();
+  firstRun.set(state);
 }
 
 /** It does not come back. */
@@ -24,10 +21,7 @@ export function endFirstRun(): void {
 
 /** Whether to lead a newcomer; undefined while that is not known. */
 export function useFirstRun(): boolean | undefined {
-  const state = useSyncExternalStore((listener) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }, stored);
+  const state = firstRun.use();
   const { data, error } = useApi("calls", "list", state === "unknown" ? [{ limit: 1 }] : undefined);
   useEffect(() => {
     if (state === "unknown" && data) save(data.items.length === 0 ? "open" : "over");
