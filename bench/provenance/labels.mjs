@@ -35,12 +35,13 @@ const BY_OTHERS = {
   list_directory: [],
 };
 
-/** `labels`: every call with an effect counts as one that sends private data out. */
+/** `a server that says nothing`: no labels, no annotations. `labels`: every call with an effect counts as one that sends private data out. */
 export const SETTINGS = {
   "no gate": { mode: "off", knowsUser: false },
   labels: { mode: "off", knowsUser: false },
   ask: { mode: "ask", knowsUser: true },
   strict: { mode: "strict", knowsUser: true },
+  "ask, a server that says nothing": { mode: "ask", knowsUser: true, saysNothing: true },
 };
 
 export function labelsOf({ name, description = "" }, setting) {
@@ -48,6 +49,7 @@ export function labelsOf({ name, description = "" }, setting) {
   const kind = isReadOnly ? "readonly" : "write";
   const reachesOut = /webpage|_through_url/.test(name);
   const service = BY_OTHERS[name];
+  if (SETTINGS[setting].saysNothing) return { kind: "execute", given: {} };
   if (setting === "no gate") return { kind, given: {} };
   const labels = service ? ["untrusted_input"] : [];
   if (setting === "labels") {

@@ -1,6 +1,5 @@
 import { BoundedMap } from "../../../core/bounded-map.ts";
 import {
-  type AskedCall,
   type Call,
   type Caller,
   type EarlierCalls,
@@ -31,7 +30,7 @@ import { hasParameter, hasWildcard, parseParameterPattern } from "../rules/rule-
 import { parseRule } from "../rules/rule.ts";
 import { appliesTo } from "../tool-policy.ts";
 import { type RoleCorrections, rolesOf } from "./roles.ts";
-import type { JudgedTool, Judgement, ProvenanceEntry, SessionState, Unvouched } from "./session-state.ts";
+import type { JudgedTool, ProvenanceEntry, SessionState, Unvouched } from "./session-state.ts";
 import { plainForm } from "./text-forms.ts";
 
 /** What a user says about tools, in addition to the tools' own labels. */
@@ -293,11 +292,15 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
     const found = labelsOfCall(call, labels, result);
     const isText = found.includes("untrusted_input");
     const approved = call.verdict?.by === "approval" ? call.verdict.unvouched : undefined;
-    const answers = textsOf(call.asked?.answers);
+    // What a person answered to the questions of a call is what the user wrote.
+    const answers = (call.asked?.answers ?? []).flatMap(({ choices = [], text = [] }) => [choices, text].flat());
     // Most tools say nothing about their results, and change nothing that later calls could name.
     const isSilent = !isText && !approved && answers.length === 0;
     if (isSilent && tool.isBuiltIn && Object.keys(tool.roles.trust).length === 0) return result;
-    if (isText) recent.set(`${session} ${call.id}`, shortValuesOf(result));
+    if (isText) {
+      const isLong = textOf(result.content).length > MAX_RECENT_LENGTH;
+      recent.set(`${session} ${call.id}`, isLong ? [] : valuesOf(result));
+    }
     const read = { callId: call.id, tool, input: call.input, isText, isSensitive: found.includes("sensitive_data") };
     let done: MaybePromise<unknown> = approved && append(session, (state) => state.approvedEntry(approved));
     for (const text of answers) done = then(done, () => append(session, (state) => state.messageEntry(text)));
@@ -327,7 +330,10 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
       const judged = state.judge(isRuled ? { ...known, isConfined: true } : known, call.input, mode === "strict");
       judged.unvouched = judged.unvouched.filter(({ argument }) => !named.has(argument));
       if (mode === "note") {
-        if (!trial) noteUnvouched(call, judged);
+        const wouldAsk = judged.unvouched
+          .slice(0, MAX_SHOWN)
+          .map(({ argument, authority }) => ({ argument, authority }));
+        if (!trial && wouldAsk.length > 0) note(call, "provenance", { wouldAsk });
         return byLabels();
       }
       // Nobody is asked.
@@ -335,8 +341,10 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
       if (judged.unvouched.length > 0) return explained(call, judged.unvouched, state);
       return judged.hasAuthority ? undefined : byLabels();
     };
-    const unreadable = (why: unknown): MaybePromise<Verdict | undefined> =>
-      mode === "note" ? byLabels() : unknown(tool, errorMessage(why));
+    const unreadable = (why: unknown): MaybePromise<Verdict | undefined> => {
+      const reason = reasonText("verdict.taintUnknown", { tool: tool.name, problem: errorMessage(why) });
+      return mode === "note" ? byLabels() : { decision: "ask", by: "provenance", ...reason };
+    };
     try {
       const verdict = then(load(session), judge);
       return verdict instanceof Promise ? verdict.catch(unreadable) : verdict;
@@ -369,10 +377,11 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
     const [first] = values;
     const key =
       first?.authority === "call" || first?.authority === "private" ? first.authority : (first?.origin ?? "nowhere");
+    const shown = first?.value ?? "";
     const facts = {
       tool: tool.name,
       argument: first?.argument ?? "",
-      value: plain(first?.value ?? ""),
+      value: shown.length > 100 ? `${shown.slice(0, 99).toWellFormed()}…` : shown,
       source: first?.source?.toolName ?? "",
     };
     return {
@@ -441,7 +450,8 @@ export function createProvenance(options: ProvenanceOptions, { now, readResult }
     if (loaded.seq >= MAX_ENTRIES) return;
     const { seq } = loaded;
     const entry = await make(loaded.state);
-    if (!entry || isEmpty(entry)) return;
+    const isEmpty = entry?.type === "result" && Object.values(entry).filter((each) => each !== undefined).length === 3;
+    if (!entry || isEmpty) return;
     if (await store.add(session, seq + 1, JSON.stringify(entry))) return void (await load(session));
     if (tries > MAX_TRIES) throw new Error("other processes write to the session all the time");
     return append(session, make, tries + 1);
@@ -452,19 +462,8 @@ type MakeEntry = (state: SessionState) => MaybePromise<ProvenanceEntry | undefin
 
 function nothing(): void {}
 
-/** What a person answered to the questions of a call is what the user wrote. */
-function textsOf(answers: AskedCall["answers"] = []): string[] {
-  return answers.flatMap(({ choices = [], text: own }) => (own === undefined ? choices : [...choices, own]));
-}
-
 function then<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
   return value instanceof Promise ? value.then(next) : next(value);
-}
-
-function isEmpty(entry: ProvenanceEntry): boolean {
-  if (entry.type !== "result") return false;
-  const { callId: _id, toolName: _tool, type: _type, ...found } = entry;
-  return Object.values(found).every((each) => each === undefined);
 }
 
 /** Subagents share the state of the session that started them. */
@@ -519,16 +518,6 @@ function allowsCommand(byRules: Partial<Verdict> = {}): boolean {
   return rules.length > 0 && rules.every((each) => /^\w+\(\s*[\w./-]/.test(each));
 }
 
-function noteUnvouched(call: SupposedCall, { unvouched }: Judgement): void {
-  if (unvouched.length === 0) return;
-  const wouldAsk = unvouched.slice(0, MAX_SHOWN).map(({ argument, authority }) => ({ argument, authority }));
-  note(call, "provenance", { wouldAsk });
-}
-
-function unknown({ name }: AnyTool, problem: string): Verdict {
-  return { decision: "ask", by: "provenance", ...reasonText("verdict.taintUnknown", { tool: name, problem }) };
-}
-
 /** Other work of the process gets its turn between the slices. */
 function inSlices<T>(steps: Generator<void, T>): MaybePromise<T> {
   const end = performance.now() + MAX_SLICE_MS;
@@ -553,10 +542,6 @@ function valuesOf({ content, details }: Pick<ToolResult, "content" | "details">)
     }
   }
   return [text];
-}
-
-function shortValuesOf(result: ToolResult): unknown[] {
-  return textOf(result.content).length > MAX_RECENT_LENGTH ? [] : valuesOf(result);
 }
 
 function isJson(text: string): boolean {
@@ -623,10 +608,6 @@ function around(text: string, at: number, length: number): string {
   const to = Math.min(text.length, at + Math.min(length, MAX_SHOWN_VALUE) + AROUND);
   const part = text.slice(from, to).toWellFormed().replace(/\s+/g, " ").trim();
   return `${from > 0 ? "…" : ""}${part}${to < text.length ? "…" : ""}`;
-}
-
-function plain(text: string): string {
-  return text.length > 100 ? `${text.slice(0, 99).toWellFormed()}…` : text;
 }
 
 export class MemoryProvenanceStore implements ProvenanceStore {

@@ -94,7 +94,7 @@ function exposingWord(value: string): string | undefined {
   return trimmed.length <= 60 && !/\s/.test(trimmed) ? wordsOf(trimmed).find((each) => EXPOSING.test(each)) : undefined;
 }
 
-function isStrong(role: ArgumentRole): boolean {
+export function isStrong(role: ArgumentRole): boolean {
   return role === "destination" || role === "privilege" || role === "code";
 }
 
@@ -120,6 +120,10 @@ export interface ToolRoles {
   readonly output: JsonSchema | undefined;
   /** Whether its schema, or the user, says what an argument is. */
   readonly isExplicit: boolean;
+  /** A tool of a server, of whose results nobody says who made them. */
+  readonly isUnlabelled: boolean;
+  /** Its server says nothing that is believed, but its name says that it only reads. */
+  readonly seemsReadOnly: boolean;
   /** Whether its schema, or the user, says what this argument is. */
   isLabelled(path: string): boolean;
 }
@@ -151,6 +155,7 @@ const OWN_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
  */
 export function rolesOf(tool: AnyTool, corrections: readonly RoleCorrections[]): ToolRoles {
   const isForeign = tool.origin.type === "mcp" || tool.origin.type === "client";
+  const [verb = "", ...others] = wordsOf(tool.name.replace(/^.*__/, ""));
   const own = tool.origin.type === "builtin" && Object.hasOwn(OWN_ARGUMENTS, tool.name) ? OWN_ARGUMENTS[tool.name] : [];
   const given = Object.assign(
     Object.fromEntries(own?.map((each) => [each, "content"]) ?? []),
@@ -213,6 +218,8 @@ export function rolesOf(tool: AnyTool, corrections: readonly RoleCorrections[]):
     trust,
     output,
     isExplicit,
+    isUnlabelled: isForeign && Object.keys(trust).length === 0,
+    seemsReadOnly: isForeign && tool.kind === "execute" && READS.test(verb) && !others.some((word) => ACTS.test(word)),
     isLabelled: (path) => labelled.has(path),
   };
 }
@@ -317,3 +324,8 @@ export function makesSomethingNew(toolName: string): boolean {
 }
 
 const REPLACES = /^(?:update|upsert|replace|overwrite|edit|set|write|save)$/;
+
+/** `get_unread_emails`, not `get_and_delete`. */
+const READS = /^(?:check|count|describe|find|get|list|read|search|show|view)$/;
+const ACTS =
+  /^(?:accept|access|add|and|apply|approve|archive|assign|book|buy|cancel|change|charge|clear|close|commit|confirm|copy|create|delete|deploy|disable|do|drop|edit|enable|execute|export|fix|forward|generate|grant|import|in|insert|install|invite|join|key|kill|link|login|make|mark|merge|modify|move|new|open|or|out|pay|pin|post|publish|purchase|push|put|refund|register|reject|release|remove|rename|replace|reply|request|reserve|reset|resolve|restart|restore|revoke|rotate|run|save|schedule|send|set|share|sign|start|stop|submit|subscribe|sync|then|token|transfer|trigger|unlock|unsubscribe|update|upload|use|verify|write)$/;

@@ -1,5 +1,13 @@
 import { isObject, type JsonSchema } from "../../../schema/json-schema.ts";
-import { type Argument, itemsOf as schemaOfItems, makesSomethingNew, resolved, type ToolRoles } from "./roles.ts";
+import {
+  type Argument,
+  isStrong,
+  itemsOf as schemaOfItems,
+  makesSomethingNew,
+  resolved,
+  type ToolRoles,
+  wordsOf,
+} from "./roles.ts";
 import {
   addressesAbove,
   addressesIn,
@@ -8,16 +16,22 @@ import {
   fileAdded,
   formFieldsIn,
   type HashKey,
+  isAnswer,
+  isFileName,
+  isId,
   isName,
   isOneTimeCode,
   isPrivateNumber,
   isWord,
   itemsOf,
   keyedHash,
+  MAKES_FILES,
   numbersIn,
   pathForm,
   pathMade,
   plainForm,
+  printedData,
+  returnsDocument,
   saysCodeIsSent,
   tellingWords,
   withWholeAccounts,
@@ -218,7 +232,7 @@ export class SessionState {
     for (const record of records) {
       const { service, others, serviceWords, otherWords } = record;
       const all = [...service, ...others, ...serviceWords.map(Math.abs), ...otherWords];
-      for (const each of new Set(all)) count(group.counts, each);
+      for (const each of new Set(all)) group.counts.set(each, (group.counts.get(each) ?? 0) + 1);
       const stored = { ...record, about, group, isText: isText ?? false };
       for (const value of service) {
         const known = this.#records.get(value) ?? [];
@@ -236,6 +250,9 @@ export class SessionState {
   /** Which arguments nobody vouches for. `isStrict`: the user must have named each value. */
   judge(tool: JudgedTool, input: unknown, isStrict: boolean): Judgement {
     const all = tool.roles.argumentsOf(input);
+    // It carries nothing to another place, and the labels still count.
+    const carries = ({ role, value }: Argument): boolean => isStrong(role) || addressesIn(value).length > 0;
+    if (tool.roles.seemsReadOnly && !isStrict && !all.some(carries)) return { unvouched: [], hasAuthority: false };
     return tool.isReadOnly ? this.#judgeRead(tool, all, isStrict) : this.#judgeEffect(tool, all, isStrict);
   }
 
@@ -276,7 +293,7 @@ export class SessionState {
     const hasCode = !isStrict && (this.#codes.get(serverOf(tool.name)) ?? 0) > 0;
     const words = isStrict || !OPENS.test(name) || EXPOSES.test(name) ? 2 : 1;
     const unnamed = [...checked, ...exposing].filter(
-      (each) => !this.#isVouched(each, isStrict, words) && !isField(each) && !isCode(each),
+      (each) => !this.#isVouched(each, isStrict, words, serverOf(tool.name)) && !isField(each) && !isCode(each),
     );
     const unvouched = unnamed.filter((each) => !isRead(each)).map(asUnvouched);
     // Nobody vouches for an address that is only read: the labels still count.
@@ -317,7 +334,7 @@ export class SessionState {
   }
 
   /** Somebody or something vouches for the value. Without `role` rules of their own, a value of an argument named `path`. */
-  #isVouched({ path, value, role }: Argument, isStrict: boolean, words = 2): boolean {
+  #isVouched({ path, value, role }: Argument, isStrict: boolean, words = 2, server?: string): boolean {
     if (this.#isApproved(role, value)) return true;
     const kind = kindOf(path);
     if (role === "destination") {
@@ -333,7 +350,12 @@ export class SessionState {
       if (this.#isSaid(form, hash, role)) return true;
       // An id of the user's own data does not show that anyone wanted this entry.
       if (!isStrict && role !== "target" && this.#own.has(hash)) return true;
-      return this.#isOfNamedRecord(hash, kind, role === "target" ? words : 0);
+      if (this.#isOfNamedRecord(hash, kind, role === "target" ? words : 0)) return true;
+      // What a server that nobody labelled calls an id is one for its own tools, if they only fetch or add something.
+      if (role !== "target" || words !== 1 || server === undefined) return false;
+      const ofKind = this.#hash(`id ${server} ${kind} ${hash}`);
+      const ofTool = this.#hash(`id ${server} ${undefined} ${hash}`);
+      return this.#isOfNamedRecord(ofKind, undefined, 1, true) || this.#isOfNamedRecord(ofTool, kind, 1, true);
     });
   }
 
@@ -369,9 +391,10 @@ export class SessionState {
    * because it points at just that, but one word of many is chance; an address (`words` is 0) only by words that the service
    * made.
    */
-  #isOfNamedRecord(hash: number, kind: string | undefined, words: number): boolean {
+  #isOfNamedRecord(hash: number, kind: string | undefined, words: number, isOnce = false): boolean {
     const isTarget = words > 0;
     return (this.#records.get(hash) ?? []).some(({ about, group, service, others, serviceWords, otherWords }) => {
+      if (isOnce && group.counts.get(hash) !== 1) return false;
       if (isTarget && kind !== undefined) {
         const hasKind = service.includes(this.#hash(`some ${hash}`));
         if (hasKind ? !service.includes(this.#hash(`${kind} ${hash}`)) : !about.includes(kind)) return false;
@@ -409,9 +432,10 @@ export class SessionState {
     const { roles } = tool;
     const given = roles.argumentsOf(input).slice(0, MAX_OF_RESULT);
     const unvouched = given.filter((each) => !this.#isVouched({ ...each, role: "other" }, false));
-    const echoed = new Set((tool.isReadOnly ? unvouched : given).map(({ value }) => this.valueHash(value)));
+    const isReadOnly = tool.isReadOnly || roles.seemsReadOnly;
+    const echoed = new Set((isReadOnly ? unvouched : given).map(({ value }) => this.valueHash(value)));
     const found = new Found();
-    if (!tool.isReadOnly && this.hasText) {
+    if (!isReadOnly && this.hasText) {
       for (const { path, value } of unvouched) {
         const isNobodys = (part: string): boolean => !this.#isVouched({ path, value: part, role: "other" }, false);
         // It may be read back line by line.
@@ -419,13 +443,43 @@ export class SessionState {
         for (const part of [value, ...parts]) found.written.add(this.valueHash(part));
       }
     }
-    const makes = !tool.isReadOnly && !isText;
+    // Of a server that nobody labelled count the ids of its records, for its own tools, and what its short answers say.
+    const isUnlabelled = isText && roles.isUnlabelled;
+    const name = tool.name.replace(/^.*__/, "");
+    const server = isUnlabelled && !returnsDocument(name, given) ? serverOf(tool.name) : undefined;
+    const answers = isUnlabelled && isAnswer(values) && given.every(({ role }) => role !== "code");
+    const makes = !isReadOnly && (!isText || answers);
+    const isMaker = makes && (!answers || wordsOf(name).some((word) => MAKES_FILES.test(word)));
+    const texts = given.map(({ value }) => value.toLowerCase());
+    // A page may answer anything.
+    const isPage =
+      answers && texts.some((each) => !each.includes("@") && /[.:]/.test(each) && addressesIn(each).length > 0);
     const inputs = given.map(({ value }) => pathForm(value));
-    const folders = makes ? inputs.filter((each, at) => given[at]?.role === "target" && each.startsWith("/")) : [];
+    const folders = isMaker ? inputs.filter((each, at) => given[at]?.role === "target" && each.startsWith("/")) : [];
     const [page, another] = given.filter(({ role }) => role === "destination");
-    if (makes && given.some(({ path, value }) => isOneTimeCode(path, value))) found.codes--;
+    if (!isReadOnly && given.some(({ path, value }) => isOneTimeCode(path, value))) found.codes--;
     let left = MAX_READ;
     let hasText = false;
+
+    const addName = (part: string, field: string, trust: string | undefined, record: OpenRecord | undefined): void => {
+      const hash = this.valueHash(part);
+      if (echoed.has(hash) || this.#written.has(hash)) return;
+      if (trust === "own") found.own.add(hash);
+      if (trust === "service" && makes) found.made.add(hash);
+      if (!record) return;
+      const isService = trust === "own" || trust === "service";
+      (isService ? record.service : record.others).add(hash);
+      const kind = FILES.test(field) ? "file" : kindOf(field);
+      if (isService && kind !== undefined)
+        record.service.add(this.#hash(`some ${hash}`)).add(this.#hash(`${kind} ${hash}`));
+      if (!isService && server !== undefined && isId(field, part))
+        record.service.add(this.#hash(`id ${server} ${kind} ${hash}`));
+      for (const word of tellingWords(part, true)) {
+        const each = this.#hashWord(word);
+        if (isService) record.serviceWords.add(/^day |^\d/.test(word) ? -each : each);
+        else record.otherWords.add(each);
+      }
+    };
 
     const leaf = function* (
       this: SessionState,
@@ -440,17 +494,25 @@ export class SessionState {
         return;
       }
       if (makes) {
-        const file = fileAdded(text);
+        const file = isMaker ? fileAdded(text) : undefined;
         const folder = pathMade(text, folders, inputs);
-        if (file) found.made.add(this.valueHash(file));
+        const [, above = "", base = ""] = /^(.*)\/(.*)$/.exec(file ?? "") ?? [];
+        // What a call was given, its answer may only repeat: not a part of a longer path or link.
+        const isGiven = texts.some((each) => each.includes(base.toLowerCase()) && !/^\S*\/\S*$/.test(each));
+        if (file && (!answers || (!isGiven && (!isPage || inputs.includes(above)))))
+          found.made.add(this.valueHash(file));
         if (folder) found.made.add(this.#hash(`folder ${folder}`));
-        if (saysCodeIsSent(text) && this.#isWanted(tool, input)) found.codes = 1;
+        if (!isPage && saysCodeIsSent(text, texts)) {
+          // Somebody vouches for the call as it is: only then a code that was sent for it says something.
+          const { unvouched: nobodys, hasAuthority } = this.judge(tool, input, false);
+          if (!this.hasText || (hasAuthority && nobodys.length === 0)) found.codes = 1;
+        }
       }
       const trust =
         roles.trustOf(field, schema) ?? (isText ? "others" : makes && /^ids?_?$/.test(field) ? "service" : undefined);
       for (const part of trust === "own" ? linesOf(text) : [text]) {
         const isShort = isName(part);
-        if (isShort && part.trim() !== "") this.#addName(found, { part, field, trust, record, echoed, makes });
+        if (isShort && part.trim() !== "") addName(part, field, trust, record);
         if (isSensitive && isShort) {
           const number = part.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
           if (isPrivateNumber(number)) found.privateNumbers.add(this.#hash(`number ${number}`));
@@ -499,32 +561,10 @@ export class SessionState {
       } else yield* leaf(String(value), field, schema, record);
     }.bind(this);
 
-    for (const value of values) yield* walk(value, roles.output, { field: "*", depth: 0 });
+    const read = (value: unknown): unknown => (typeof value === "string" ? printedData(value) : undefined) ?? value;
+    const data = server === undefined ? values : values.map(read);
+    for (const value of data) yield* walk(value, roles.output, { field: "*", depth: 0 });
     return found.entry({ callId, toolName: tool.name, isText: isText || hasText });
-  }
-
-  /** Somebody vouches for the call as it is: only then a code that was sent for it says something. */
-  #isWanted(tool: JudgedTool, input: unknown): boolean {
-    const { unvouched, hasAuthority } = this.judge(tool, input, false);
-    return !this.hasText || (hasAuthority && unvouched.length === 0);
-  }
-
-  #addName(found: Found, { part, field, trust, record, echoed, makes }: Name): void {
-    const hash = this.valueHash(part);
-    if (echoed.has(hash) || this.#written.has(hash)) return;
-    if (trust === "own") found.own.add(hash);
-    if (trust === "service" && makes) found.made.add(hash);
-    if (!record) return;
-    const isService = trust === "own" || trust === "service";
-    (isService ? record.service : record.others).add(hash);
-    const kind = FILES.test(field) ? "file" : kindOf(field);
-    if (isService && kind !== undefined)
-      record.service.add(this.#hash(`some ${hash}`)).add(this.#hash(`${kind} ${hash}`));
-    for (const word of tellingWords(part, true)) {
-      const each = this.#hashWord(word);
-      if (isService) record.serviceWords.add(/^day |^\d/.test(word) ? -each : each);
-      else record.otherWords.add(each);
-    }
   }
 
   /** Equal for equal plain forms. A run of the user's words with the same items has it too. */
@@ -620,15 +660,6 @@ export interface ReadCall {
   isSensitive: boolean;
 }
 
-interface Name {
-  part: string;
-  field: string;
-  trust: string | undefined;
-  record: OpenRecord | undefined;
-  echoed: ReadonlySet<number>;
-  makes: boolean;
-}
-
 class OpenRecord {
   readonly service = new Set<number>();
   readonly others = new Set<number>();
@@ -657,15 +688,16 @@ class Found {
   entry({ callId, toolName, isText }: { callId: string; toolName: string; isText: boolean }): ResultEntry {
     const list = (set: ReadonlySet<number>): number[] | undefined =>
       set.size === 0 ? undefined : [...set].slice(0, MAX_OF_RESULT);
+    const some = (set: ReadonlySet<number>): number[] => [...set].slice(0, MAX_NAMED);
     const records = this.records.flatMap(({ service, others, serviceWords, otherWords }): RecordEntry[] =>
       service.size + others.size === 0
         ? []
         : [
             {
-              service: [...service].slice(0, MAX_NAMED),
-              others: [...others].slice(0, MAX_NAMED),
-              serviceWords: [...serviceWords].slice(0, MAX_NAMED),
-              otherWords: [...otherWords].slice(0, MAX_NAMED),
+              service: some(service),
+              others: some(others),
+              serviceWords: some(serviceWords),
+              otherWords: some(otherWords),
             },
           ],
     );
@@ -726,21 +758,6 @@ function linesOf(text: string): string[] {
   });
 }
 
-const NETWORK =
-  /socket|connect|curl|wget|https?|smtp|ldap|telnet|urllib|urlopen|gethost|mosquitto|mongo|\b(?:ssh|scp|sftp|ftps?|rsync|rclone|nc|ncat|netcat|socat|ping6?|dig|drill|nslookup|whois|traceroute6?|tracepath|mtr|nmap|hosts?|getent|lynx|w3m|elinks|links|aria2c|axel|openssl|sendmail|mail|mailx|mutt|dns\w*|fetch|request|lookup|tcp|udp|psql|mysql\w*|redis-cli|smbclient|s3cmd|login|registry|index-url|endpoint|proxy|eval)\b|--(?:server|url)\b|(?:^|[;&|(\n])\s*[^\s=]*\$/i;
-
-/** In a command that reaches no network, `build.sh` and `socket.io` are a file and a package; `evil.io:x` and `//evil.io` are places. */
-function isFileName(link: string, command: string): boolean {
-  if (!/^[\w-]+(?:\.[\w-]+)+$/.test(link) || /^www\.|^[\d.]+$|\.(?:com|biz|xyz|click|online|site|ru)$/i.test(link))
-    return false;
-  // Quotes and backslashes in the name of a program change nothing.
-  const plain = command.replace(/["'\\]/g, "");
-  const around = plain.split(link);
-  if (around.some((each, at) => (at > 0 && /^:\S/.test(each)) || (at < around.length - 1 && each.endsWith("//"))))
-    return false;
-  return !NETWORK.test(around.join(""));
-}
-
 function asUnvouched({ path, value, role }: Argument): Unvouched {
   return { argument: path, value, authority: role };
 }
@@ -755,10 +772,6 @@ function isJoining(item: number | string | undefined, joins: string): boolean {
 
 function addAll(set: Set<number>, values: readonly number[]): void {
   for (const value of values) if (set.size < MAX_HASHES) set.add(value);
-}
-
-function count(counts: Map<number, number>, key: number): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
 // The hashes of the items have a key already: what joins them only has to keep their order.

@@ -1,3 +1,5 @@
+import { type Argument, wordsOf } from "./roles.ts";
+
 /** The forms of a text by which values are compared: what a value is, not how it was quoted or encoded. */
 
 /**
@@ -111,6 +113,89 @@ export function pathForm(path: string): string {
   return path.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "");
 }
 
+/** Whether a result is one short line, as a service answers what it did. */
+export function isAnswer(values: readonly unknown[]): boolean {
+  const fields = values.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : [each]));
+  return fields.every((each) => each === fields[0] && typeof each === "string" && /^.{1,500}$/.test(each.trim()));
+}
+
+/** Tools that put files into a folder. */
+export const MAKES_FILES = /^(?:checkout|clone|copy|download|export|extract|move|save|unzip|upload)$/;
+const DOCUMENTS =
+  /^(?:attachment|browse|cat|contents?|crawl|document|download|eval|evaluate|exec|execute|fetch|file|form|html|http|json|load|logs?|open|page|payload|query|raw|request|resource|run|scrape|shell|sql|site|text|url|web|webhook|webpage)$/;
+const PLACE = /^[^@]*(?:[\\/]|\.[a-z]\w{0,4}$)/i;
+
+/** It may return a file, a page, the output of a program: whoever wrote that chose its fields, too. */
+export function returnsDocument(toolName: string, given: readonly Argument[]): boolean {
+  const isPlace = given.some(
+    ({ path, role, value }) => PLACE.test(value) || (role === "code" && !/query$/i.test(path)),
+  );
+  return isPlace || wordsOf(toolName).some((word) => DOCUMENTS.test(word));
+}
+
+/** A field that is called an id, with a value like one. */
+export function isId(field: string, value: string): boolean {
+  const last = wordsOf(field).findLast((word) => word !== "") ?? "";
+  return /^(?:ids?|uuid|guid|attachments?)$/.test(last) && /^[\w:#-]{1,64}$/.test(value);
+}
+
+const PYTHON = /'((?:[^'\\]|\\[^])*)'|"((?:[^"\\]|\\[^])*)"|\b(True|False|None)\b|["'][^]*/g;
+const LINE = /^(?:([A-Za-z_]\w*):(?: (.*))?|(?: {2})?- (.*))$/;
+
+/** Data as Python prints it, or a list or a map as YAML writes it; undefined if a quote or a line does not fit. */
+export function printedData(text: string): unknown {
+  if (text.length > 50_000) return undefined;
+  if (!/^\s*[[{]/.test(text)) return printedRecords(text.trimEnd().split("\n"));
+  try {
+    const json = text.replace(PYTHON, (quoted, one?: string, two = one) => {
+      if (two !== undefined) return JSON.stringify(two.replace(/\\(['"\\])/g, "$1"));
+      if (/^["']/.test(quoted)) throw new SyntaxError("an open quote");
+      return quoted === "None" ? "null" : quoted.toLowerCase();
+    });
+    return JSON.parse(json) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** One record, or several that begin with `- `. What is indented further than the fields of a record is their text. */
+function printedRecords(lines: readonly string[]): object[] | undefined {
+  const indent = lines[0]?.startsWith("- ") ? 2 : 0;
+  const records: Map<string, string[]>[] = [];
+  let values: string[] = [];
+  let isList = false;
+  const plain = (value: string): string => /^(["'])([^"'\\]*)\1$/.exec(value)?.[2] ?? value;
+  for (const line of lines) {
+    const begins = records.length === 0 || (indent > 0 && line.startsWith("- "));
+    if (begins) records.push(new Map());
+    const rest = begins || line.slice(0, indent).trim() === "" ? line.slice(indent) : "?";
+    const [, key, value, item] = LINE.exec(rest) ?? [];
+    if (key !== undefined && !records.at(-1)?.has(key)) {
+      isList = value === undefined;
+      records.at(-1)?.set(key, (values = value === undefined ? [] : [plain(value)]));
+    } else if (begins || key !== undefined) return undefined;
+    else if (isList && item !== undefined) values.push(plain(item));
+    else if (/^(?:\s|$)/.test(rest)) values.push(`${values.pop() ?? ""}\n${line}`);
+    else return undefined;
+  }
+  return records.map((each) => Object.fromEntries(each));
+}
+
+const NETWORK =
+  /socket|connect|curl|wget|https?|smtp|ldap|telnet|urllib|urlopen|gethost|mosquitto|mongo|\b(?:ssh|scp|sftp|ftps?|rsync|rclone|nc|ncat|netcat|socat|ping6?|dig|drill|nslookup|whois|traceroute6?|tracepath|mtr|nmap|hosts?|getent|lynx|w3m|elinks|links|aria2c|axel|openssl|sendmail|mail|mailx|mutt|dns\w*|fetch|request|lookup|tcp|udp|psql|mysql\w*|redis-cli|smbclient|s3cmd|login|registry|index-url|endpoint|proxy|eval)\b|--(?:server|url)\b|(?:^|[;&|(\n])\s*[^\s=]*\$/i;
+
+/** In a command that reaches no network, `build.sh` and `socket.io` are a file and a package; `evil.io:x` and `//evil.io` are places. */
+export function isFileName(link: string, command: string): boolean {
+  if (!/^[\w-]+(?:\.[\w-]+)+$/.test(link) || /^www\.|^[\d.]+$|\.(?:com|biz|xyz|click|online|site|ru)$/i.test(link))
+    return false;
+  // Quotes and backslashes in the name of a program change nothing.
+  const plain = command.replace(/["'\\]/g, "");
+  const around = plain.split(link);
+  if (around.some((each, at) => (at > 0 && /^:\S/.test(each)) || (at < around.length - 1 && each.endsWith("//"))))
+    return false;
+  return !NETWORK.test(around.join(""));
+}
+
 const FIELD_NAME = /\s(?:id|name)\s*=\s*["']?([\w.:-]{1,64})/gi;
 const FIELD = /<(?:input|select|textarea|button)\b[^>]{0,500}>/gi;
 
@@ -129,9 +214,11 @@ export function isOneTimeCode(path: string, value: string): boolean {
 const CODE_SENT =
   /^(?=[^]*\b(?:sent|e-?mailed|texted)\b)[^]*\b(?:otp|passcode|one-time|(?:verification|confirmation|security) code)\b/i;
 
-/** `An email with a one-time password has been sent to your inbox.` */
-export function saysCodeIsSent(text: string): boolean {
-  return text.length <= 500 && CODE_SENT.test(text);
+/** `An email with a one-time password has been sent to your inbox.` What the call was given, it only repeats. */
+export function saysCodeIsSent(text: string, given: readonly string[]): boolean {
+  if (text.length > 500 || !CODE_SENT.test(text)) return false;
+  const isNew = (word: string): boolean => !given.some((each) => each.includes(word.toLowerCase()));
+  return CODE_SENT.test((text.match(/[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*/gu) ?? []).filter(isNew).join(" "));
 }
 
 const MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec";
