@@ -4,7 +4,6 @@ export {};
 
 declare global {
   /** The answers by path and query. Missing if this script could not be loaded. */
-  // eslint-disable-next-line no-var
   var firstAnswers: Map<string, Promise<Response>> | undefined;
 }
 

@@ -2,7 +2,7 @@
  * Sentences of the server that have no key: reasons inside of other texts, and what programs of the machine did. `{name}` is
  * any text. `test/console-texts.test.ts` compares the closed lists with the server's.
  */
-export const SENTENCES_ZH: Readonly<Record<string, string>> = {
+const SENTENCES_ZH: Readonly<Record<string, string>> = {
   // Why the effects of a command are unknown.
   "it needs the network": "它需要网络",
   "it is dangerous": "它有危险",

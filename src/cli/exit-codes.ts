@@ -83,7 +83,7 @@ export function explainFailure(thrown: unknown): Failure {
 }
 
 /** Who typed `npm start` has no `haft`. */
-export function anyPort(): string {
+function anyPort(): string {
   return process.env["npm_lifecycle_event"] === "start" ? "npm start -- --port 0" : "haft serve --port 0";
 }
 

@@ -54,8 +54,9 @@ export function createCallsApi({
     const asking = (isRunning && (await openQuestions?.(identity))) || NONE;
     // The entry that asks is the last one until the call runs or ends: its question may be answered.
     const asked = found.filter(({ status }) => status === "waiting" || status === "pending");
-    const answers = await Promise.all(asked.map(({ approvalId = "" }) => approvalId && haft.approvals.get(approvalId)));
-    const open = new Set(answers.flatMap((each) => (each && each.state === "pending" ? each.id : [])));
+    const ids = asked.flatMap(({ approvalId }) => approvalId ?? []);
+    const answers = await Promise.all(ids.map(async (id) => haft.approvals.get(id)));
+    const open = new Set(answers.flatMap((each) => (each?.state === "pending" ? each.id : [])));
     const stateOf = ({ status, approvalId, callId }: RecentCall): CallInfo["status"] => {
       if (status === "running") return asking.has(callId) ? "waiting" : status;
       if (approvalId === undefined || (status !== "waiting" && status !== "pending")) return status;

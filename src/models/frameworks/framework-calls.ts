@@ -63,7 +63,7 @@ interface PreparedCall {
 }
 
 /** What the user wrote, of messages as most frameworks have them: `role` or `type`, and `content` or `parts` as text or blocks. */
-export function userTextsOf(messages: readonly unknown[]): string[] {
+function userTextsOf(messages: readonly unknown[]): string[] {
   return messages.flatMap((message) => {
     if (!isObject(message) || (message["role"] !== "user" && message["type"] !== "human")) return [];
     // LangChain gives the user's role to summaries of its own.
