@@ -25,7 +25,7 @@ export class Statistics implements CallStatistics {
     const tally = this.#tallyOf(call);
     tally.count++;
     tally.total += durationMs;
-    const isFailure = result.status === "failed" && failedState(result.error.code) === "failed";
+    const isFailure = result.status === "failed" && failedState(result.error.code) !== "denied";
     if (isFailure) tally.failures++;
     tally.durations[bucketOf(durationMs)]!++;
     for (const block of result.content) if (block.type === "text") tally.bytes += Buffer.byteLength(block.text);

@@ -141,7 +141,7 @@ describe("a schedule", () => {
     host.haft.policy.rules.add("keep", "deny", "local", host.config.folder);
     await clock.advance(60_000 + 1);
     expect(kept).toEqual([]);
-    expect(await host.schedules.runs(id)).toMatchObject([{ state: "failed", errorCode: "denied" }]);
+    expect(await host.schedules.runs(id)).toMatchObject([{ state: "denied", errorCode: "denied" }]);
   });
 
   test("keeps the toolkit, the mode and the paths of the call that made it", async () => {
