@@ -436,6 +436,9 @@ class Runtime {
       overlayOf: ({ caller }) => workspace && Object.fromEntries(workspace.environments.of(caller.session).entries()),
       // If it cannot be removed now, it is removed when it is old.
       discardPreview: async ({ id, caller }) => workspace?.discardPreview(id, caller).catch(() => undefined),
+      pausedRun: ({ id, caller }) => workspace?.pausedRun(id, caller),
+      runAnswered: (row) => this.stored.runAnswered(row),
+      isShortLived: this.options.isShortLived,
       approver,
       warn: this.#warn,
       get waitMs() {

@@ -24,6 +24,7 @@ import { createPathPolicy, type PathPolicyOptions } from "./io/files/path-policy
 import { createSpillFolder, type SpillFolder } from "./io/files/spill-folder.ts";
 import { stateFolderOf, stateRootOf } from "./io/files/state-folder.ts";
 import type { UndoJournal } from "./io/files/undo-store.ts";
+import { type PausedRun, PausedRuns } from "./io/sandbox/paused-runs.ts";
 import { PreviewStore } from "./io/sandbox/preview-store.ts";
 import { ProgramSandbox } from "./io/sandbox/program-sandbox.ts";
 import { openSandbox, type Sandbox, type SandboxOptions } from "./io/sandbox/sandbox.ts";
@@ -144,6 +145,8 @@ export interface Workspace {
   readonly sandbox?: Sandbox;
   /** Removes what a command did in a copy of the workspace, after a person has refused it. */
   discardPreview(callId: string, caller: Partial<Caller>): Promise<void>;
+  /** The command of a call that was paused at the time limit of its preview. */
+  pausedRun(callId: string, caller: Partial<Caller>): PausedRun | undefined;
   /** Confines the MCP servers and hooks of this folder. */
   readonly programs: ProgramSandbox;
   /** Replaces the rules for paths and commands, from the next call on. What is left out has its default again. */
@@ -192,6 +195,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
   const reads = createReadLedger(seenFiles);
   const environments = createSessionEnvironments({ host: process.env });
   const processes = new ProcessTable({ clock: () => clock.now() });
+  const paused = new PausedRuns();
   const sandboxOptions: SandboxOptions = { ...(confinement || undefined), files };
   const sandbox = openSandbox(sandboxOptions);
   const live = { requireReadBeforeEdit, maxReadBytes, isConfined: confinement !== false };
@@ -275,7 +279,8 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
           return confined.sandbox;
         },
         get previews() {
-          return sandboxOptions.previewMs === 0 ? undefined : { stateFolder: state, maxMs: sandboxOptions.previewMs };
+          const { previewMs: maxMs } = sandboxOptions;
+          return maxMs === 0 ? undefined : { stateFolder: state, maxMs, paused };
         },
       }),
       ...createSystemTools({ environments, clock }),
@@ -290,7 +295,9 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
       open: spills.open,
     },
     discardPreview: (callId, caller) => new PreviewStore(state).remove(PreviewStore.keyOf(callId, caller)),
+    pausedRun: (callId, caller) => paused.get(PreviewStore.keyOf(callId, caller)),
     async close() {
+      await paused.close();
       await diagnostics?.close();
       await processes.shutdown();
       await programs.close();

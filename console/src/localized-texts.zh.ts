@@ -126,6 +126,10 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "preview.needsNetwork": "它需要网络，但运行时没有网络：预计会失败。运行前无法得知其效果。",
   "preview.stillRan": "它仍在运行，已被结束。到那时它没有更改任何内容，输出如下。批准后从头再次运行。",
   "preview.changedSoFar": "它仍在运行，已被结束。到那时它更改了 {paths}，输出如下。批准后从头再次运行。",
+  "preview.paused": "它在 {seconds} 秒内没有结束，已暂停。到那时它没有更改任何内容，输出如下。",
+  "preview.pausedChanged": "它在 {seconds} 秒内没有结束，已暂停。到那时它在副本中更改了 {paths}，输出如下。",
+  "preview.goesOn":
+    "批准后，它从暂停处继续运行，直到结束；它的更改届时再询问。{minutes} 分钟后，或 Haft 结束时，它会被结束；此后批准会在新的副本中从头运行。",
   "preview.readsHistory": "它读取 git 历史（{path}），其中可能含有机密。",
   "preview.refusedHidden": "它查看 {subject} 被拒绝。",
   "preview.refusedNetwork": "它访问网络被拒绝：{subject}。",

@@ -12,6 +12,8 @@ export interface CallWorld {
   verdict: Verdict;
   workspace: string;
   preview: Preview | undefined;
+  /** Of the preview that the person has agreed to, if this one adds nothing to it. */
+  previewHash?: string;
   /** What the session has set in the environment of commands. The environment of the process is no part of it. */
   overlay?: Readonly<Record<string, string>>;
 }
@@ -29,7 +31,7 @@ export function bindingOf(call: Call, world: CallWorld): ApprovalBinding {
   return {
     tool: definitionHash(toolOf(call), sha256),
     input: hashOf(call.accepted),
-    preview: hashOf(world.preview ?? null),
+    preview: world.previewHash ?? hashOf(world.preview ?? null),
     cwd: cwdOf(call.accepted, world.workspace),
     environment: hashOf(world.overlay ?? {}),
     limits: hashOf([call.caller, allowedPaths, mode, policy]),

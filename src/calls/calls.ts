@@ -181,7 +181,7 @@ export class Calls {
   async wait(
     id: string,
     isDone: (row: StoredCall) => boolean,
-    { signal, ms }: { signal?: AbortSignal; ms?: number } = {},
+    { signal, ms, keepsAlive }: { signal?: AbortSignal; ms?: number; keepsAlive?: boolean } = {},
   ): Promise<StoredCall> {
     const until = ms === undefined ? undefined : this.#clock.monotonic() + ms;
     for (;;) {
@@ -195,7 +195,7 @@ export class Calls {
         if (isDone(row) || (left !== undefined && left <= 0)) return row;
         if (this.#watch.isClosed) throw notWaiting(row);
         const untilDeadline = isUnstarted(row) ? this.#deadlines.remaining(row) : undefined;
-        await listener.next({ maxMs: smaller(left, untilDeadline), signal });
+        await listener.next({ maxMs: smaller(left, untilDeadline), signal, keepsAlive });
       } finally {
         listener.stop();
       }

@@ -222,3 +222,6 @@ export function onStop(context: object, listener: (why: ToolError) => void): voi
 export function notifyStop(context: object, why: ToolError): void {
   stopListeners.get(context)?.(why);
 }
+
+/** What the preview of a context does when it reaches its time limit: it pauses what it runs, or goes on. Default: it ends it. */
+export const atTimeLimit = new WeakMap<object, "pause" | "continue">();

@@ -132,6 +132,12 @@ const OWN_TEXTS = {
     "It still ran and was ended. Until then it changed nothing, and its output is below. A yes starts it again.",
   "preview.changedSoFar":
     "It still ran and was ended. Until then it changed {paths}, and its output is below. A yes starts it again.",
+  "preview.paused":
+    "It did not end within {seconds} s and is paused. Until then it changed nothing; its output is below.",
+  "preview.pausedChanged":
+    "It did not end within {seconds} s and is paused. Until then it changed {paths} in its copy; its output is below.",
+  "preview.goesOn":
+    "A yes lets it go on where it is, to its end. What it changes is asked about then. After {minutes} minutes, or if Haft ends, it is ended; a yes then starts it again in a new copy.",
   "preview.readsHistory": "It reads the history of git ({path}), which may hold secrets.",
   "preview.refusedHidden": "It was refused to see {subject}.",
   "preview.refusedNetwork": "It was refused the network: {subject}.",

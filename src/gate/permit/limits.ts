@@ -266,10 +266,7 @@ export class Limits {
     throw toolError("invalid_input", `There is no limit "${id}" that was used`, { next: "List the limits." });
   }
 
-  /**
-   * Starts a call. If a limit has no room that waits, the call waits for it, first come first served, at most as long as its own
-   * time limit, and holds no slot meanwhile.
-   */
+  /** Starts a call. It waits for limits that have no room, in order, at most its own time limit, and holds no slot. */
   start<T>(call: Call, start: () => MaybePromise<T>, slot?: Slot): MaybePromise<T> {
     const waits = this.chargesOf(call).filter(({ limit }) => limit.then === "wait");
     if (waits.length === 0) return start();

@@ -1,4 +1,5 @@
 import { isOneLine, missingConfirmation } from "../../calls/approval.ts";
+import type { CallWorld } from "../../calls/approval-binding.ts";
 import { type Calls, unknownApproval } from "../../calls/calls.ts";
 import { boundPreview, MAX_SHOWN_BYTES, plainInput, unseenOf, wholePreview } from "../../calls/shown-question.ts";
 import { isFirstRace, LimitReachedError } from "../../calls/limits.ts";
@@ -18,10 +19,12 @@ import type { Clock, Timer } from "../../core/clock.ts";
 import { errorMessage, ToolError, ToolPermissionError } from "../../core/error.ts";
 import { callEvent, type EventEmitter } from "../../core/events.ts";
 import { reasonText } from "../../core/localized-text.ts";
+import { atTimeLimit } from "../../core/gate.ts";
 import { questionsOf, type UserQuestion } from "../../core/questions/user-question.ts";
 import { failed, type ToolResult } from "../../core/result.ts";
 import type { ChangeCounter, MaybePromise, Stage, StageHooks } from "../../core/stage.ts";
 import type { AnyTool, Preview, ToolContext } from "../../core/tool.ts";
+import { MAX_GO_ON_MS, MAX_PAUSE_MS, type PausedRun } from "../../io/sandbox/paused-runs.ts";
 import { endAsked, repeatResult } from "../idempotency.ts";
 import { summarizeCall } from "../summarize-call.ts";
 import { DEFAULT_TIMEOUTS, timeoutOf } from "../timeouts.ts";
@@ -64,6 +67,12 @@ export interface PermitOptions {
   suggestRules?(call: Call): MaybePromise<SuggestedRules>;
   /** The call does not run: nobody needs what its preview has prepared. */
   discardPreview?(call: Call): MaybePromise<void>;
+  /** The command of this call, if it reached the time limit of its preview and stands still in this process. */
+  pausedRun?(call: Call): PausedRun | undefined;
+  /** Runs, or ends, the answered call of such a command: its caller does not wait. */
+  runAnswered?(row: StoredCall): void;
+  /** Whether this process ends when its callers have their results: it pauses nothing for an answer that comes later. */
+  isShortLived?: boolean;
   /** Saves what a person has granted with an answer. */
   remember?(answer: Answer, call: Call): MaybePromise<void>;
   /** Whom a rule for always binds. Default: the callers of this process. */
@@ -87,6 +96,10 @@ export class Permit implements Stage {
   readonly #judge: (call: Call) => MaybePromise<Verdict>;
   /** Questions that the approver has been called for: a second call with the same key only waits. */
   readonly #asking = new Set<string>();
+  /** Questions about paused commands whose callers do not wait. */
+  readonly #left = new Set<string>();
+  /** Approved calls whose command goes on here, before its effects are judged. */
+  readonly #goingOn = new Set<string>();
   readonly #announced = new WeakMap<Call, string>();
   /** Undeclared tools whose question has said how to declare them. */
   readonly #explained = new Set<string>();
@@ -222,22 +235,23 @@ export class Permit implements Stage {
             throw call.noQuestion;
           }
           await this.#announce(call, row);
-          if (holdMs === 0) return pendingFor(call, row);
+          if (holdMs === 0) return this.#leaveOpen(call, row);
           const answered = await this.#requestApproval(call, row);
           // It may be answered just when nobody waits any more.
-          row = answered ?? (await this.#calls.release(row.id)) ?? (await this.#calls.get(row.id)) ?? row;
-          if (row.state === "waiting") return pendingFor(call, row);
+          const left = answered ?? (this.#options.pausedRun?.(call) ? undefined : await this.#calls.release(row.id));
+          row = left ?? (await this.#calls.get(row.id)) ?? row;
+          if (row.state === "waiting") return this.#leaveOpen(call, row);
           break;
         }
         case "approved": {
-          const verified = (await this.#calls.isHeldElsewhere(row))
+          const verified = (await this.#isElsewhere(row))
             ? await abortable(call, this.#nextState(row))
             : await this.#verify(call, { verdict, row, holdMs });
           if (verified.id !== row.id || verified.state !== "approved") {
             row = verified;
             break;
           }
-          if (await this.#calls.isHeldElsewhere(verified)) break;
+          if (await this.#isElsewhere(verified)) break;
           const claimed = await this.#claim(call, verified);
           if (claimed) return this.#start(call, claimed);
           row = (await this.#calls.get(row.id)) ?? row;
@@ -255,6 +269,16 @@ export class Permit implements Stage {
         }
       }
     }
+  }
+
+  #leaveOpen(call: Call, row: StoredCall): ToolResult {
+    if (this.#options.pausedRun?.(call)) this.#left.add(row.id);
+    return pendingFor(call, row);
+  }
+
+  /** Whether another call, here or in another process, goes on with this one. */
+  async #isElsewhere(row: StoredCall): Promise<boolean> {
+    return this.#goingOn.has(row.id) || this.#calls.isHeldElsewhere(row);
   }
 
   async #claim(call: CallIn<"permit">, row: StoredCall): Promise<StoredCall | undefined> {
@@ -311,7 +335,16 @@ export class Permit implements Stage {
       await this.#calls.changed(row, `the policy denies it now: ${judged.reason}`);
       throw denied(call, judged);
     }
-    return this.#ask(call, judged.decision === "ask" ? judged : verdict, { holdMs, previous: row });
+    const asked = judged.decision === "ask" ? judged : verdict;
+    if (!maySpendTime(call, row)) return this.#ask(call, asked, { holdMs, previous: row });
+    this.#goingOn.add(row.id);
+    try {
+      const held = await this.#calls.hold(row, MAX_GO_ON_MS);
+      if (held.state !== "approved" || (await this.#calls.isHeldElsewhere(held))) return held;
+      return await this.#ask(call, asked, { holdMs, previous: held });
+    } finally {
+      this.#goingOn.delete(row.id);
+    }
   }
 
   /** How to declare a tool is said once. */
@@ -335,7 +368,12 @@ export class Permit implements Stage {
     const input = plainInput(call);
     const preview = known ?? (await this.#preview(call, previous));
     const shown = preview && boundPreview(preview, maxShownBytes);
-    const world = { verdict, preview, workspace: contextFor(call).workspace, overlay: overlayOf?.(call) };
+    const goesOn = previous !== undefined && maySpendTime(call, previous);
+    const hasEnded = goesOn && preview?.hasNoEffects === true;
+    const world: CallWorld = { verdict, preview, workspace: contextFor(call).workspace, overlay: overlayOf?.(call) };
+    // Nothing is left to ask about.
+    if (hasEnded) world.previewHash = previous.question?.binding.preview;
+    const paused = this.#options.pausedRun?.(call);
     const suggested = savable(questions ? undefined : await suggestRules?.(call));
     if (call.aborted) {
       if (previous) await stopWaiting(this.#calls, previous.id, call.aborted);
@@ -353,16 +391,34 @@ export class Permit implements Stage {
         suggestedRules: suggested.narrow,
         grants: grantChoices(suggested, { caller: call.caller, tool: toolOf(call), savedFor }),
         questions,
-        holdMs,
+        holdMs: paused ? Math.max(holdMs, MAX_PAUSE_MS) : holdMs,
       },
-      previous,
+      // It may have been denied while its command went on.
+      goesOn ? await this.#calls.get(previous.id) : previous,
     );
     if ("full" in row) throw full(call, row.full);
+    if (paused) void this.#attend(row, paused);
     if (call.aborted) {
       await stopWaiting(this.#calls, row.id, call.aborted);
       throw call.aborted;
     }
     return row;
+  }
+
+  /** Its command is paused here: only this process can go on with it, also if its caller does not wait any more. */
+  async #attend({ id }: StoredCall, paused: PausedRun): Promise<void> {
+    const wait = { signal: paused.signal, keepsAlive: false };
+    paused.keep();
+    try {
+      const row = await this.#calls.wait(id, ({ state }) => state !== "waiting", wait);
+      if (this.#left.has(id)) this.#options.runAnswered?.(row);
+      await this.#calls.wait(id, ({ state }) => state === "ended", wait);
+    } catch {
+      // It was ended, or this process ends.
+      if (this.#left.has(id)) await this.#calls.release(id).catch(() => undefined);
+    }
+    this.#left.delete(id);
+    await paused.end();
   }
 
   /** What the tool asks. Throws if nobody can answer. */
@@ -381,9 +437,15 @@ export class Permit implements Stage {
     // A command that ends within its own limit runs to its end.
     const maxMs = Math.max(MAX_PREVIEW_MS, timeoutOf(call, tool, DEFAULT_TIMEOUTS));
     const late = unshownPreview(call, `its preview took longer than ${maxMs / 1000} s`);
-    const tooLate = new Promise<Preview>((resolve) => (timer = clock.after(maxMs, () => resolve(late))));
+    const context = contextFor(call);
+    const goesOn = previous !== undefined && maySpendTime(call, previous);
+    const mayPause = isRunHere(call) && (this.#holdMs > 0 || !this.#options.isShortLived);
+    if (goesOn || mayPause) atTimeLimit.set(context, goesOn ? "continue" : "pause");
+    const tooLate = new Promise<Preview>((resolve) => {
+      if (!goesOn) timer = clock.after(maxMs, () => resolve(late));
+    });
     try {
-      const made = await abortable(call, Promise.race([preview(call.input, contextFor(call)), tooLate]));
+      const made = await abortable(call, Promise.race([preview(call.input, context), tooLate]));
       const missing = [typeof made?.title !== "string" && "title", !Array.isArray(made?.content) && "content"];
       const named = missing.filter(Boolean).join(" and no ");
       return named === "" ? made : unshownPreview(call, `its preview has no ${named}`);
@@ -450,10 +512,7 @@ export class Permit implements Stage {
   }
 }
 
-/**
- * After the permit stage, which ends a call that is stopped here: a caller may wait before its permitted call goes on. The rules
- * may have changed by then.
- */
+/** A caller may wait before its permitted call goes on. The rules may have changed by then. */
 export function holdPermitted(permit: Permit): Stage {
   return {
     name: "hold",
@@ -470,16 +529,21 @@ function askedOf({ startedAt }: Call, row: StoredCall, now: number): AskedCall {
   return { at, waitedMs, heldMs, by: row.answer?.by, answers: row.answer?.answers };
 }
 
-/**
- * Whether only the built-in tool itself asks, as commands do: its preview may show that there is nothing to ask. Not for a job,
- * which runs elsewhere, where that preview is not known, and not for another program, which runs it outside of the copy.
- */
+/** Whether only the built-in tool itself asks, as commands do: its preview may show that there is nothing to ask. */
 function mayRunFirst(call: Call, { decision, by, key }: Verdict): boolean {
+  const isDefault = /^verdict\.(toolAsks|otherDefinition|grant)/.test(key ?? "");
+  return decision === "ask" && by === "tool" && isDefault && isRunHere(call);
+}
+
+function isRunHere(call: Call): boolean {
   const { origin, preview, mode, isDelegated } = toolOf(call);
   const isJob = call.secondPass !== undefined || Boolean(call.options.background ?? mode === "background");
-  const isOwnDefault =
-    decision === "ask" && by === "tool" && /^verdict\.(toolAsks|otherDefinition|grant)/.test(key ?? "");
-  return isOwnDefault && !isJob && !isDelegated && preview !== undefined && origin.type === "builtin";
+  return !isJob && !isDelegated && preview !== undefined && origin.type === "builtin";
+}
+
+/** Whether the yes to this question was only that its command goes on: what it does is asked about again. */
+function maySpendTime(call: Call, { question }: StoredCall): boolean {
+  return isRunHere(call) && question?.preview?.facts?.some(({ key }) => key === "preview.goesOn") === true;
 }
 
 /** Everything else is a denial, also a decision that does not exist. */

@@ -96,6 +96,11 @@ export class StoredCallRunner {
     }
   }
 
+  /** After the answer to a question whose caller does not wait, but whose command is paused here. */
+  runAnswered(row: StoredCall): void {
+    if (row.state === "approved" || row.outcome === "denied") void this.#run(row).catch(() => undefined);
+  }
+
   /** Runs approved calls that no process takes care of. For hosts that stay. */
   async recover(): Promise<void> {
     for (const row of await this.#options.calls.unattended()) {

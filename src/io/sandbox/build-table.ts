@@ -212,10 +212,7 @@ export function buildOpaqueTable(machine: Machine, folders: readonly string[]): 
 /** A port of the loopback of a shared network. */
 export const PROXY_PORT = 3128;
 
-/**
- * A table that creates a network with its own loopback, listens on `PROXY_PORT` in it and sends the socket to the
- * process that started it, as Node sends handles. It keeps the network until its input is closed.
- */
+/** Creates a network with its own loopback, listens on `PROXY_PORT` in it and sends the socket, until its input is closed. */
 export function buildNetworkTable(machine: Machine): Buffer {
   const builder = new TableBuilder(machine);
   builder.shareNetwork();

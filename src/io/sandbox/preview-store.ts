@@ -24,10 +24,7 @@ const MAX_TOTAL_BYTES = 512 * 1024 * 1024;
 const PRUNE_EVERY_MS = 60_000;
 const RECORD = "record.json";
 
-/**
- * Keeps recorded runs in the state folder, because another process may apply them. One that is gone is made again, and
- * the person is asked again if it differs.
- */
+/** Keeps recorded runs for every process. One that is gone is made again, and the person is asked if it differs. */
 export class PreviewStore<Result = unknown> {
   readonly #stateFolder: () => string;
   #prunedAt = 0;

@@ -188,10 +188,7 @@ const FAILURE =
 const WRITE_FAILURE = /\bEROFS\b|Read-only file system/i;
 const MAX_PATHS = 50;
 
-/**
- * What the kernel cannot report: a path that the command is not shown, or may not read, and that its output names in an
- * error. This only adds to the report. A program that says nothing was disclosed nothing.
- */
+/** What the kernel cannot report: paths that the output names in an error. It only adds to the report. */
 export function refusalsInOutput(
   output: string,
   { readable, home }: { readable: readonly string[]; home: string },

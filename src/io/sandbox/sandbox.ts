@@ -53,10 +53,7 @@ export type { ConfinementProfile } from "./profiles.ts";
 export type { EngineName } from "./engines.ts";
 export type { GuardReport } from "./guard.ts";
 
-/**
- * `none`: no connection to this machine or others. `loopback`: `none`, and a loopback of its own. `hosts`: the allowed
- * hosts, through a proxy that checks them. `open`: everything.
- */
+/** `none`: no connection. `loopback`: only its own. `hosts`: through a proxy that checks them. `open`: everything. */
 export type ConfinedNetwork = "none" | "loopback" | "hosts" | "open";
 
 export interface ConfineOptions {
@@ -144,10 +141,7 @@ export interface Sandbox {
   readonly temporaryFolder: string;
   /** The same for a program with rules of its own. It runs in the engine of `work`. */
   confineProgram(command: readonly string[], rules: ProgramRules): Promise<ConfinedCommand>;
-  /**
-   * The same for a program that nobody has approved, such as a language server of the workspace: it sees and uses no more
-   * than a command in `look`. The command line differs if the rules do, so a running one can be compared with it.
-   */
+  /** The same, as in `look`, for a program that nobody has approved. Other rules give another command line. */
   confineUnasked(command: readonly string[], options: { cwd: string }): Promise<ConfinedCommand>;
   /** Removes the scratch folder. */
   close(): void;
@@ -163,10 +157,7 @@ export interface SandboxOptions {
   processes?: number;
   /** The hosts that commands may reach. If omitted, or without namespaces, there is no network. */
   proxy?: SandboxProxy;
-  /**
-   * How many milliseconds a command that needs approval may run before it, in a copy of the workspace, to show its
-   * effects. 0: never. Default: 10,000.
-   */
+  /** How many milliseconds a command may run in a copy before its approval. 0: never. Default: 10,000. */
   previewMs?: number;
   /** Private addresses that the hosts of MCP servers and hooks may have. */
   networkExceptions?: readonly string[];
@@ -473,10 +464,7 @@ class WorkspaceSandbox implements Sandbox {
     return new Set([...paths, ...this.#systemSecrets, ...privatePaths.filter(exists)]);
   }
 
-  /**
-   * The secrets of the workspace and of named folders, as they are now. A secret that is named itself is open, except the
-   * own state and what the owner denies.
-   */
+  /** The secrets as they are now. One that is named itself is open, except the own state and what the owner denies. */
   #closedFor(named: readonly string[]): { closed: ClosedPaths; hidden: string[]; denied: string[] } {
     const scans = this.#scansOf(named);
     const denied = this.#deniedIn(scans);
@@ -680,10 +668,7 @@ class WorkspaceSandbox implements Sandbox {
     return this.#scratch;
   }
 
-  /**
-   * Shows the scratch folder as /tmp. What the command may use below the real /tmp is shown in it at the same place,
-   * read-only if needed: the rule that makes /tmp writable covers everything below it.
-   */
+  /** Shows the scratch folder as /tmp, and in it what the command may use below the real one, read-only if needed. */
   #temporaryBinds(plan: Plan, scratch: string | undefined): Bind[] {
     if (scratch === undefined) return [];
     const needed = [...new Set([...plan.read, ...plan.write, outputFolder() ?? TEMPORARY])]

@@ -173,10 +173,7 @@ export class ViewFolder {
     return { lower, upper, work };
   }
 
-  /**
-   * Shows an empty file or folder instead of what is there. `isReadOnly`: an attempt to change it fails. Otherwise it
-   * succeeds, so that it is noticed. `folders`: empty ones in it, for programs that open nothing else.
-   */
+  /** Shows nothing there. `isReadOnly`: a change fails, otherwise it is noticed. `folders`: empty ones in it. */
   hide(path: string, { isReadOnly, folders = [] }: Pick<Bind, "isReadOnly"> & { folders?: readonly string[] }): void {
     const info = lstatSync(path, { throwIfNoEntry: false });
     if (!info) return;
@@ -293,6 +290,7 @@ export class ViewFolder {
 
   /** What cannot be removed now is removed with abandoned folders. */
   async remove(): Promise<void> {
+    if (this.#renamed !== undefined) return;
     // Another view can take its place at once.
     const removed = `${this.path}-${randomUUID()}`;
     renameSync(this.path, removed);

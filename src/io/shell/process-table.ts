@@ -68,9 +68,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** An environment variable of everything that a table starts; descendants inherit it. */
 const MARK_NAME = "HAFT_RUNTIME";
 
-/**
- * The processes that outlive a call. An owner sees only its own processes; the ids of others are unknown to it.
- */
+/** The processes that outlive a call. An owner sees only its own; the ids of others are unknown to it. */
 export class ProcessTable {
   readonly #maxProcesses: number;
   readonly #finishedTtlMs: number;

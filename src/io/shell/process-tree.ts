@@ -214,8 +214,9 @@ export interface FrozenTree {
   thaw(): void;
 }
 
-/** Stops every running member of the tree with SIGSTOP until `thaw`. */
-export async function freezeTree(root: TreeRoot): Promise<FrozenTree> {
+/** Stops every running member of the tree with SIGSTOP until `thaw`, except a launcher that supervises it. */
+export async function freezeTree(root: TreeRoot, isSupervised = false): Promise<FrozenTree> {
+  const isLauncher = ({ pid }: TreeMember): boolean => isSupervised && pid === root.pid;
   const frozen = new Map<number, TreeMember>();
   const thaw = (): void => {
     for (const member of frozen.values()) if (isAlive(member)) signalProcess(member.pid, "SIGCONT");
@@ -227,7 +228,7 @@ export async function freezeTree(root: TreeRoot): Promise<FrozenTree> {
   }
   try {
     for (let round = 0; round < FREEZE_ROUNDS; round++) {
-      const running = findProcessTree(root).filter((member) => !member.stopped);
+      const running = findProcessTree(root).filter((member) => !member.stopped && !isLauncher(member));
       if (running.length === 0) return { complete: true, thaw };
       for (const member of running) {
         frozen.set(member.pid, member);
@@ -308,13 +309,14 @@ export function watchTree(root: TreeRoot, limits: TreeLimits, onExceeded: (what:
   if (process.platform !== "linux") return () => undefined;
   const freeAtStart = machineMemory()?.free;
   const tasksAtStart = machineTasks();
-  const { pauseMs = MIN_PAUSE_MS } = limits;
-  let nextLook = performance.now() + pauseMs;
+  // It may change.
+  const pauseMs = (): number => limits.pauseMs ?? MIN_PAUSE_MS;
+  let nextLook = performance.now() + pauseMs();
   const timer = setInterval(() => {
     const startedAt = performance.now();
     if (startedAt < nextLook && machineTasks() - tasksAtStart < limits.processes) return;
     const what = exceeded(root, limits, freeAtStart);
-    nextLook = performance.now() + Math.max(pauseMs, PAUSE_FACTOR * (performance.now() - startedAt));
+    nextLook = performance.now() + Math.max(pauseMs(), PAUSE_FACTOR * (performance.now() - startedAt));
     if (what === undefined) return;
     clearInterval(timer);
     onExceeded(what);

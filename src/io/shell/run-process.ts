@@ -3,7 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { toolError } from "../../core/error.ts";
 import { spawnOnFiles } from "./spawn-on-files.ts";
 import type { Child, ChildEvents, Launch } from "./spawn-process.ts";
-import { killProcessTree, signalGroup, type TreeLimits, treeRoot, type TreeRoot, watchTree } from "./process-tree.ts";
+import { freezeTree, type FrozenTree, killProcessTree, signalGroup } from "./process-tree.ts";
+import { type TreeLimits, treeRoot, type TreeRoot, watchTree } from "./process-tree.ts";
 import { findShell } from "./find-program.ts";
 import { createOutputBuffer, type OutputBuffer, type OutputOptions } from "./output-buffer.ts";
 import { describeEnd, type Exit, type KillReason, type ProcessEnd } from "./exit-status.ts";
@@ -39,6 +40,7 @@ const REPORT_MS = 1000;
 /** A call returns within a second of its time limit: so long a command may clean up, and its last output is read. */
 const TIMEOUT_GRACE_MS = 250;
 const LAST_OUTPUT_MS = 150;
+const PAUSED_LOOK_MS = 10_000;
 const MARK_NAME = "HAFT_PROCESS";
 
 /** Starts a program in its own process group. Rejects if it cannot be started; `wait` reports how it ends. */
@@ -102,7 +104,9 @@ class RunningProcess {
   readonly #startedAt: number;
   readonly #root: TreeRoot;
   readonly #timer: NodeJS.Timeout | undefined;
+  readonly #limits: TreeLimits | undefined;
   readonly #stopLimits: (() => void) | undefined;
+  readonly #frozen: FrozenTree[] = [];
   readonly #killed = deferred<number[]>();
   readonly #finished: Promise<Exit>;
   #killing = false;
@@ -123,9 +127,10 @@ class RunningProcess {
     // Node fires a timer longer than 24 days immediately, so such a limit means none.
     const isLimited = timeoutMs !== undefined && timeoutMs < 2 ** 31;
     this.#timer = isLimited ? setTimeout(() => void this.kill("timeout"), timeoutMs) : undefined;
+    this.#limits = limits && { ...limits };
     this.#stopLimits =
-      limits &&
-      watchTree(root, limits, (what) => {
+      this.#limits &&
+      watchTree(root, this.#limits, (what) => {
         this.#exceeded ??= what;
         void this.kill("limit");
       });
@@ -175,6 +180,21 @@ class RunningProcess {
   /** Sends SIGINT to the group, like Ctrl-C on a terminal. */
   interrupt(): void {
     if (!this.#state.hasEnded) signalGroup(this.pid, "SIGINT");
+  }
+
+  /** Stops what it has started, except a launcher; can be repeated. False if something may still run, or it has ended. */
+  async pause(): Promise<boolean> {
+    if (this.#limits) this.#limits.pauseMs = PAUSED_LOOK_MS;
+    this.#child.setRef?.(false);
+    const frozen = await freezeTree(this.#root, this.#options.isSupervised);
+    this.#frozen.push(frozen);
+    return frozen.complete && !this.#state.hasEnded && !this.#killing;
+  }
+
+  resume(): void {
+    if (this.#limits) this.#limits.pauseMs = this.#options.limits?.pauseMs;
+    this.#child.setRef?.(true);
+    for (const { thaw } of this.#frozen.splice(0)) thaw();
   }
 
   /** Kills the whole tree, or after the end of the process what it left behind. The first reason is reported. */
@@ -310,10 +330,7 @@ function deferred<Value>(): Deferred<Value> {
   return { promise, resolve };
 }
 
-/**
- * Reads "+ GROUP SIGNAL" and "- GROUP", until the host has ended. SIGQUIT goes to a launcher of the sandbox, which then
- * kills everything that it confines; what is left of the group is killed a second later.
- */
+/** Reads "+ GROUP SIGNAL" and "- GROUP" until the host has ended. A launcher gets SIGQUIT: it kills what it confines. */
 const WATCHER = `all=" "
 while read -r sign group signal; do
   case "$sign$all" in
@@ -332,11 +349,7 @@ if [ -n "$left" ]; then sleep 1; for group in $left; do kill -KILL "-$group"; do
 let watcher: ChildProcess | undefined;
 const groups = new Map<number, string>();
 
-/**
- * Call it before a process is started. The returned function takes its group: that ends with this process then, also if this
- * is killed. It returns how the group is released: call that when it has ended. Not needed on Windows, where children end
- * with their parent.
- */
+/** Call it before a start: the result takes its group, which ends with this process, and returns how to release it. */
 function endWithHost({ isSupervised = false } = {}): (group: number) => () => void {
   if (process.platform === "win32") return () => () => undefined;
   watcher ??= startWatcher();

@@ -22,11 +22,7 @@ import { outputFolder } from "./output-folder.ts";
 import { freezeTree, groupIsAlive, treeRoot } from "./process-tree.ts";
 import { type Child, type ChildEvents, type Launch, spawnChild, spawnOnPipes } from "./spawn-process.ts";
 
-/**
- * Starts a program whose output goes to two files that are read while they grow.
- * A program that makes its output non-blocking and exits right after writing, as Node programs do, loses what a pipe
- * or socket has no room for. A file always has room.
- */
+/** With its output in two files: what Node programs print right before they exit is lost if a pipe is full, a file never is. */
 export async function spawnOnFiles(launch: Launch & { mark: string }, events: ChildEvents): Promise<Child> {
   // On Windows the output of Node programs is blocking, and an open file cannot be deleted.
   const files = process.platform === "win32" ? undefined : openOutputFiles();
@@ -259,6 +255,11 @@ class ChildOnFiles implements Child {
   resume(): void {
     this.#paused = false;
     this.#schedule();
+  }
+
+  setRef(isRef: boolean): void {
+    if (isRef) this.#child.ref();
+    else this.#child.unref();
   }
 
   hasUnreadOutput(): boolean {

@@ -52,10 +52,7 @@ export async function spawnOnPipes(launch: Launch, events: ChildEvents): Promise
 /** Above the descriptors that scripts commonly use. */
 const LIFELINE_DESCRIPTOR = 20;
 
-/**
- * Starts the program with its output on pipes or on the given files. With files, the last entry of `stdio` is a socket
- * that all descendants inherit and that closes with the last of them.
- */
+/** On pipes or the given files. With files, the last entry of `stdio` is a socket that closes with the last descendant. */
 export async function spawnChild(
   launch: Launch,
   files?: Record<StreamName, { descriptor: number }>,
@@ -120,6 +117,8 @@ export interface Child {
   resize(size: { cols: number; rows: number }): void;
   pause(): void;
   resume(): void;
+  /** Whether it keeps the host running. Default: it does. */
+  setRef?(isRef: boolean): void;
   /** From now on a child that writes too fast is not stopped: a stopped process does not react to SIGTERM. */
   stopThrottling(): void;
   /** Whether output that was written before the exit was not yet reported. */
@@ -207,11 +206,7 @@ export function checkWorkingFolder(cwd: string): ToolError | undefined {
   }
 }
 
-/**
- * The pseudo-terminal library leaves its file descriptors inheritable, and Node cannot change that: every later child
- * could read and type on other terminals. So they are covered or closed in each new child. File descriptors belong to
- * the host process, and so does this set.
- */
+/** The terminal library leaves its descriptors open to every later child: each start covers or closes those of the host. */
 const openTerminals = new Set<number>();
 
 export function addTerminal(descriptor: number): { remove(): void } {

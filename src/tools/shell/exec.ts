@@ -15,6 +15,7 @@ import type { CommandReading } from "../../core/signature.ts";
 import { type Preview, type TaintLabel, type ToolContext, ToolKind } from "../../core/tool.ts";
 import type { Files } from "../../io/files/files.ts";
 import { describeAllowed, isInside, isSecretName } from "../../io/files/path-policy.ts";
+import type { PausedRuns } from "../../io/sandbox/paused-runs.ts";
 import type { ConfinedCommand, ConfinementProfile, GuardReport, Sandbox } from "../../io/sandbox/sandbox.ts";
 import { FETCHING_PROGRAMS } from "../../io/shell/dangerous-command.ts";
 import { countDeletions, readCommandWith } from "../../io/shell/command-signature.ts";
@@ -50,7 +51,7 @@ export interface ExecDependencies {
   /** The sandbox for commands, which may be switched off and on. Without one they have all rights of the user, and none runs without approval. */
   sandbox?: Sandbox;
   /** Where effects of commands are kept until a person has decided. If omitted, no command runs before its approval. */
-  previews?: { stateFolder: () => string; maxMs?: number };
+  previews?: { stateFolder: () => string; maxMs?: number; paused?: PausedRuns };
 }
 
 /** Max time to kill a command that resists. Added to the limit, so the gate's limit never comes first. */
@@ -99,6 +100,7 @@ export function createExecTool(dependencies: ExecDependencies) {
       ...dependencies,
       sandbox,
       stateFolder: previews.stateFolder,
+      paused: previews.paused,
       historyHoldsSecrets: (repository) => holdsSecrets(repository, lookContext(sandbox, dependencies)),
       get maxMs() {
         return dependencies.previews?.maxMs;
@@ -454,10 +456,7 @@ export const MAX_BACKGROUND_MS = 24 * 3_600_000;
 /** Long enough to notice a command that fails immediately. */
 const BACKGROUND_START_MS = 250;
 
-/**
- * With a `timeout` the call waits for the command up to it. Without one it returns after the yield time, and the
- * command continues. A given timeout also kills a command in the background; the default applies to the foreground only.
- */
+/** With a `timeout` the call waits for the end, which it also limits in the background; else the command goes on after the yield time. */
 export function runTimes(options: TimeOptions): RunTimes {
   const { timeout, yield_ms: requested, run_in_background: background, waitForEnd } = options;
   if (waitForEnd && timeout === undefined && requested === undefined && !background) {
@@ -564,10 +563,7 @@ const FETCHING_GIT = new Set(["clone", "fetch", "pull", "ls-remote", "remote", "
 /** Programs that print secrets. */
 const REVEALING_PROGRAMS = new Set("printenv pass gpg gpg2 security op bw vault secret-tool keyctl".split(" "));
 
-/**
- * The taint labels of a command, as far as its text shows them: what a program itself reads and fetches is unknown
- * here.
- */
+/** The taint labels of a command, as far as its text shows them. */
 export function commandLabels(command: string): TaintLabel[] {
   // What was not analysed may fetch and reveal anything.
   if (parseCommand(command).problem?.kind === "tooComplex") return ["untrusted_input", "sensitive_data"];
@@ -612,10 +608,7 @@ function toUpdate(output: string): Update {
   return { content: [text(output)], details: { output } };
 }
 
-/**
- * Sends new output as updates, at most ten times a second. A command that ends before the first update sends none,
- * because its result has everything. Returns the function to stop, which sends the rest.
- */
+/** Sends new output as updates, ten times a second. The returned function stops that and sends the rest, if any was sent. */
 export function streamOutput(
   output: OutputBuffer,
   update: (text: string) => void,

@@ -2,10 +2,10 @@ import { createHash, randomUUID } from "node:crypto";
 import { basename, join } from "node:path";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Caller } from "../../core/call.ts";
-import { type Clock, systemClock } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
 import { errorMessage, toolError } from "../../core/error.ts";
 import { type LocalizedText, localizedText, type TextKey } from "../../core/localized-text.ts";
+import { atTimeLimit } from "../../core/gate.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { nextCall } from "../../core/results/next-call.ts";
 import type { Preview, ToolContext } from "../../core/tool.ts";
@@ -13,6 +13,7 @@ import { createFiles, type Files, filesOfCommands } from "../../io/files/files.t
 import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { applyEffects, changedSince } from "../../io/sandbox/apply-effects.ts";
 import { type Effect, UnrecordableEffect } from "../../io/sandbox/effects.ts";
+import { MAX_GO_ON_MS, MAX_PAUSE_MS, type PausedRun, type PausedRuns } from "../../io/sandbox/paused-runs.ts";
 import { PreviewStore, type RecordedRun } from "../../io/sandbox/preview-store.ts";
 import { objectFolders } from "../../io/sandbox/profiles.ts";
 import type { CommandView, Sandbox } from "../../io/sandbox/sandbox.ts";
@@ -57,11 +58,12 @@ export interface PreviewDependencies {
   stateFolder: () => string;
   /** How long a command may run before its approval. */
   maxMs?: number;
+  /** Where commands that reach that limit wait for an answer. If omitted, they are ended. */
+  paused?: PausedRuns;
   /** Whether the objects of this `.git` folder hold secrets. */
   historyHoldsSecrets(repository: string): Promise<boolean>;
   openSpill?: (call: { callId: string; caller: Caller }) => SpillSink | Promise<SpillSink>;
   reply?: Partial<ReplyLimits>;
-  clock?: Clock;
 }
 
 /** What an approver is shown of the effects of a command. */
@@ -85,13 +87,26 @@ interface PreviewResult {
 
 type Run = RecordedRun<PreviewResult>;
 
-/** Why its effects are unknown; `unshown` if a person has to confirm that; `facts` say what it was refused. */
-type NotRecorded = string | { unshown: string } | { facts: LocalizedText[]; output: string };
+/** Why its effects are unknown. `unshown`: a person has to confirm that. `goesOn`: after a yes; `facts` say what it did so far. */
+type NotRecorded = string | { unshown: string } | { facts: LocalizedText[]; output: string; goesOn?: true };
+
+type Judged = Run | NotRecorded | { readsHistory: string };
 
 /** Of a run whose effects are unknown: what was shown. A yes runs the command again, and what that prints may differ. */
 interface UnknownResult {
   input: string;
   why: NotRecorded;
+}
+
+/** A started run. */
+interface Attempt extends HistoryUse, Pick<CommandStart, "cwd"> {
+  input: PreviewedInput;
+  context: ToolContext;
+  view: CommandView;
+  process: RunningProcess;
+  limitMs: number;
+  isTooLarge?: true;
+  paused?: PausedRun;
 }
 
 /** A run that a person may approve. */
@@ -105,10 +120,7 @@ const DISK_CHECK_MS = 250;
 /** Calls at once between their decision and their result. */
 const MAX_UNASKED = 10_000;
 
-/**
- * Runs commands in a copy of the workspace before their approval. If it is approved, exactly these effects are applied,
- * and the command does not run again (docs/decisions/0026).
- */
+/** Runs commands in a copy before their approval, which applies exactly what they did there (docs/decisions/0026). */
 export class CommandPreviews {
   readonly #dependencies: PreviewDependencies;
   readonly #store: PreviewStore<PreviewResult | UnknownResult>;
@@ -129,11 +141,12 @@ export class CommandPreviews {
     this.#ready.delete(input);
     const key = PreviewStore.keyOf(context.callId, context.caller);
     try {
-      const known = await this.#recorded(key, input);
+      const known =
+        atTimeLimit.get(context) === "continue" ? await this.#goOn(key, input) : await this.#recorded(key, input);
       const run =
         known ??
         reasonNotToRun(input, this.#dependencies.sandbox.refusalReporting.isReported) ??
-        (await this.#recordOnce(key, input, context, start()));
+        this.#keep(key, input, await this.#record(key, input, context, start()));
       if (typeof run === "string") return unknownEffects(run);
       if ("unshown" in run) return { facts: [], blocks: [], unshown: run.unshown };
       if ("facts" in run) return { facts: run.facts, blocks: [], output: run.output === "" ? undefined : run.output };
@@ -157,8 +170,12 @@ export class CommandPreviews {
     if (ready && ready.run.result.input !== digestOf(input))
       throw toolError("failed", "The command is not the one that ran", { next: "Call it again." });
     if (ready) return ready;
+    await this.#dependencies.paused?.get(key)?.end();
     const run = await this.#recorded(key, input, { isUnchanged: false });
     if (isRun(run)) return { key, run };
+    // Nobody has agreed to what it does.
+    if (typeof run === "object" && "goesOn" in run)
+      throw toolError("failed", "The command has not run to its end", { next: "Call it again." });
     // It runs now, and what was shown is not needed any more.
     if (run !== undefined) await this.#store.remove(key);
     return undefined;
@@ -219,14 +236,16 @@ export class CommandPreviews {
     return undefined;
   }
 
+  /** After a yes: the paused run goes on. Undefined if it is gone: it starts again then. */
+  async #goOn(key: string, input: PreviewedInput): Promise<Run | NotRecorded | undefined> {
+    const known = await this.#recorded(key, input);
+    if (typeof known !== "object" || !("goesOn" in known)) return known;
+    const run = (await this.#dependencies.paused?.get(key)?.goOn()) as Judged | undefined;
+    return run && this.#keep(key, input, settled(run));
+  }
+
   /** A question about the same call, as after its answer in any process, does not run again what could not be recorded. */
-  async #recordOnce(
-    key: string,
-    input: PreviewedInput,
-    context: ToolContext,
-    start: CommandStart,
-  ): Promise<Run | NotRecorded> {
-    const run = await this.#record(key, input, context, start);
+  #keep(key: string, input: PreviewedInput, run: Run | NotRecorded): Run | NotRecorded {
     if (isRun(run)) return run;
     const result = { input: digestOf(input), why: run };
     this.#store.save(key, { effects: [], guarded: [], secrets: [], result }, new Map());
@@ -248,7 +267,7 @@ export class CommandPreviews {
     if (typeof run !== "object" || !("readsHistory" in run)) return run;
     // A person decides about what it prints of the history.
     const again = await this.#recordIn(key, input, context, { ...start, readsHistory: run.readsHistory });
-    return typeof again === "object" && "readsHistory" in again ? "it reads the history of git" : again;
+    return settled(again);
   }
 
   /** The objects of repositories that hold secrets: nobody has approved that it reads them. */
@@ -264,103 +283,151 @@ export class CommandPreviews {
     input: PreviewedInput,
     context: ToolContext,
     { argv, cwd, env, hide = [], readsHistory }: CommandStart & HistoryUse,
-  ): Promise<Run | NotRecorded | { readsHistory: string }> {
+  ): Promise<Judged> {
     const { sandbox } = this.#dependencies;
     const { allowedPaths } = context;
     const watched = sandbox.refusalReporting.isReported ? noticingLeftProcesses(argv) : argv;
     const view = await sandbox.openView(watched, { cwd, terminal: false, allowedPaths, hide });
     if ("why" in view) return view.why;
+    const started = { argv: view.command, cwd, env: { ...QUIET, ...env, ...view.env } };
+    const run = await this.#start(input, context, { view, started }).catch((error: unknown) => {
+      void view.close().catch(() => undefined);
+      throw error;
+    });
+    return this.#finish(key, { ...run, hide, readsHistory });
+  }
+
+  /** Waits for its end. At its time limit it is paused or ended. */
+  async #finish(key: string, run: Attempt): Promise<Judged> {
+    const { process, view } = run;
+    let soFar: NotRecorded | undefined;
     try {
-      const started = { argv: view.command, cwd, env: { ...QUIET, ...env, ...view.env } };
-      const { output, problem, isTimeout } = await this.#run(input, context, { view, started });
-      const printed = output.details?.output ?? "";
-      const used = view.used(printed);
-      if (!used) return problem ?? "which hidden files it opened is not known";
-      const history = used.secrets.find((path) => hide.includes(path));
-      if (history !== undefined) return { readsHistory: this.#files.show(history) };
-      const report = view.refusals(printed);
-      const isSearch = report !== undefined && searchesOnly(input.command, used.secrets);
-      if (used.secrets.length > 0 && !isSearch) return { unshown: this.#describeUsed(used.secrets) };
-      const met = new Set([...used.secrets, ...used.denied]);
-      const refused = report?.refusals.filter(({ subject, harmless }) => !harmless && !met.has(subject)) ?? [];
-      let unkept: LocalizedText[] = [];
-      if (problem === undefined || (isTimeout && input.timeout !== undefined)) {
-        const found = view.collect();
-        const { effects, guarded } = found;
-        unkept = report ? this.#describeUnkept(found.unkept) : [];
-        const isKept = refused.length === 0 && unkept.length === 0;
-        const hasEffects = effects.length > 0 || guarded.length > 0;
-        const isApplicable = problem === undefined && refused.every(({ kind }) => !NEEDED.has(kind));
-        if (isKept || (hasEffects && isApplicable)) {
-          const facts = [...describeRefused(refused, printed), ...unkept, ...historyFact(readsHistory)];
-          const shown = await this.#describe(found, output, { denied: used.denied, facts });
-          const isSettled = isKept && !hasEffects && readsHistory === undefined;
-          const isUnasked = report !== undefined && isSettled && dangerReason(input.command) === null;
-          const notes = this.#notesOn(used, report);
-          const result = { output, shown, input: digestOf(input), unasked: isUnasked ? { notes } : undefined };
-          const run = { effects, guarded, secrets: [...found.secrets], result };
-          // A rule may ask nevertheless, and another process may answer.
-          const saved = isUnasked || problem === undefined ? this.#store.save(key, run, found.contents) : undefined;
-          if (isUnasked) return (saved as Run | undefined) ?? run;
-          if (problem === undefined) return (saved as Run | undefined) ?? "they cannot be recorded";
-        }
+      await waitWithin(run);
+      if (!process.exit) {
+        soFar = await this.#pause(key, run);
+        if (soFar !== undefined) return soFar;
+        await process.kill("timeout");
       }
-      const soFar = isTimeout ? this.#describeSoFar(view.collect().effects) : [];
-      const facts = [...describeRefused(refused, printed), ...unkept, ...soFar];
-      if (facts.length === 0) return problem ?? "they cannot be recorded";
-      const isRefused = refused.some(({ kind }) => NEEDED.has(kind));
-      const why = problem ?? (isRefused ? "it was refused something" : "the copy did not keep them");
-      return { facts: [...facts, ...unknownEffects(why).facts], output: clip(printed) };
+      return run.paused?.signal.aborted ? "it was ended" : await this.#judge(key, run);
     } catch (error) {
+      void run.paused?.end();
       if (error instanceof UnrecordableEffect) return error.message;
       throw error;
     } finally {
       // Nobody has to wait for it.
-      void view.close().catch(() => undefined);
+      if (soFar === undefined) void view.close().catch(() => undefined);
     }
+  }
+
+  /** What it did so far. Undefined if it cannot be paused, or nobody could agree that it goes on. */
+  async #pause(key: string, run: Attempt): Promise<NotRecorded | undefined> {
+    const { process, view, input, context, limitMs } = run;
+    if (run.paused || input.timeout !== undefined || atTimeLimit.get(context) !== "pause") return undefined;
+    run.paused = await this.#dependencies.paused?.pause(key, process, () => {
+      run.limitMs = MAX_GO_ON_MS;
+      return this.#finish(key, run);
+    });
+    if (!run.paused) return undefined;
+    // The call that asks may end before the answer.
+    process.sendToBackground();
+    const paths = this.#pathsOf(view.collect().effects);
+    const { output } = await this.#describeRun(run);
+    const values = { seconds: String(limitMs / 1000), paths };
+    const goesOn = localizedText("preview.goesOn", { minutes: String(MAX_PAUSE_MS / 60_000) });
+    const facts = [localizedText(paths === "" ? "preview.paused" : "preview.pausedChanged", values), goesOn];
+    return { facts, output: clip(showHiddenCharacters(output.details?.output ?? "")), goesOn: true };
+  }
+
+  /** After its end. */
+  async #judge(key: string, attempt: Attempt): Promise<Judged> {
+    const { input, view, hide = [], readsHistory, process } = attempt;
+    const { output, problem } = await this.#describeRun(attempt);
+    const isTimeout = process.exit?.reason === "timeout";
+    const printed = output.details?.output ?? "";
+    const used = view.used(printed);
+    if (!used) return problem ?? "which hidden files it opened is not known";
+    const history = used.secrets.find((path) => hide.includes(path));
+    if (history !== undefined) return { readsHistory: this.#files.show(history) };
+    const report = view.refusals(printed);
+    const isSearch = report !== undefined && searchesOnly(input.command, used.secrets);
+    if (used.secrets.length > 0 && !isSearch) return { unshown: this.#describeUsed(used.secrets) };
+    const met = new Set([...used.secrets, ...used.denied]);
+    const refused = report?.refusals.filter(({ subject, harmless }) => !harmless && !met.has(subject)) ?? [];
+    let unkept: LocalizedText[] = [];
+    if (problem === undefined || (isTimeout && input.timeout !== undefined)) {
+      const found = view.collect();
+      const { effects, guarded } = found;
+      unkept = report ? this.#describeUnkept(found.unkept) : [];
+      const isKept = refused.length === 0 && unkept.length === 0;
+      const hasEffects = effects.length > 0 || guarded.length > 0;
+      const isApplicable = problem === undefined && refused.every(({ kind }) => !NEEDED.has(kind));
+      if (isKept || (hasEffects && isApplicable)) {
+        const facts = [...describeRefused(refused, printed), ...unkept];
+        if (readsHistory !== undefined) facts.push(localizedText("preview.readsHistory", { path: readsHistory }));
+        const shown = await this.#describe(found, output, { denied: used.denied, facts });
+        const isSettled = isKept && !hasEffects && readsHistory === undefined;
+        const isUnasked = report !== undefined && isSettled && dangerReason(input.command) === null;
+        const notes = this.#notesOn(used, report);
+        const result = { output, shown, input: digestOf(input), unasked: isUnasked ? { notes } : undefined };
+        const run = { effects, guarded, secrets: [...found.secrets], result };
+        // A rule may ask nevertheless, and another process may answer.
+        const saved = isUnasked || problem === undefined ? this.#store.save(key, run, found.contents) : undefined;
+        if (isUnasked) return (saved as Run | undefined) ?? run;
+        if (problem === undefined) return (saved as Run | undefined) ?? "they cannot be recorded";
+      }
+    }
+    const soFar = isTimeout ? this.#describeSoFar(view.collect().effects) : [];
+    const facts = [...describeRefused(refused, printed), ...unkept, ...soFar];
+    if (facts.length === 0) return problem ?? "they cannot be recorded";
+    const isRefused = refused.some(({ kind }) => NEEDED.has(kind));
+    const why = problem ?? (isRefused ? "it was refused something" : "the copy did not keep them");
+    return { facts: [...facts, ...unknownEffects(why).facts], output: clip(printed) };
   }
 
   /** What a search met and did not see, and what is not kept. */
   #notesOn({ secrets, denied }: HiddenUse, report: RefusalReport | undefined): string[] {
-    const shown = (paths: readonly string[]): string =>
-      listed(paths.map((path) => showHiddenCharacters(this.#files.show(path))));
     const hidden = [...secrets, ...denied];
     const lost = report?.thrownAway ?? [];
     return [
-      ...(hidden.length > 0 ? [`it was shown these as empty, as they may hold secrets: ${shown(hidden)}`] : []),
-      ...(lost.length > 0 ? [`what it wrote there was thrown away: ${shown(lost)}`] : []),
+      ...(hidden.length > 0 ? [`it was shown these as empty, as they may hold secrets: ${this.#names(hidden)}`] : []),
+      ...(lost.length > 0 ? [`what it wrote there was thrown away: ${this.#names(lost)}`] : []),
     ];
   }
 
-  #describeSoFar(effects: readonly Effect[]): LocalizedText[] {
+  #names(paths: readonly string[]): string {
+    return listed(paths.map((path) => showHiddenCharacters(this.#files.show(path))));
+  }
+
+  #pathsOf(effects: readonly Effect[]): string {
     const lasting = effects.filter(({ isTemporary }) => !isTemporary);
-    const paths = listed(lasting.map(({ path }) => showHiddenCharacters(this.#files.show(path))));
+    return this.#names(lasting.map(({ path }) => path));
+  }
+
+  #describeSoFar(effects: readonly Effect[]): LocalizedText[] {
+    const paths = this.#pathsOf(effects);
     return [paths === "" ? localizedText("preview.stillRan") : localizedText("preview.changedSoFar", { paths })];
   }
 
   #describeUnkept(unkept: readonly string[]): LocalizedText[] {
-    if (unkept.length === 0) return [];
-    const paths = listed(unkept.map((path) => showHiddenCharacters(this.#files.show(path))));
-    return [localizedText("preview.unkept", { paths })];
+    return unkept.length === 0 ? [] : [localizedText("preview.unkept", { paths: this.#names(unkept) })];
   }
 
-  async #run(
+  async #start(
     input: PreviewedInput,
     context: ToolContext,
     { view, started }: { view: CommandView; started: Omit<CommandStart, "secretVariables"> },
-  ): Promise<{ output: ToolOutput<ExecDetails>; problem?: string; isTimeout?: boolean }> {
-    const { openSpill, reply, maxMs = DEFAULT_PREVIEW_MS, clock = systemClock } = this.#dependencies;
+  ): Promise<Attempt> {
+    const { openSpill, maxMs = DEFAULT_PREVIEW_MS, sandbox } = this.#dependencies;
     const { caller, signal } = context;
     // The address of an output contains the call id. The caller must not find this one before the approval.
     const callId = `preview-${randomUUID()}`;
-    const { isReported } = this.#dependencies.sandbox.refusalReporting;
-    // The call's own limit ends it. Without one a person is asked.
-    const limitMs = isReported ? (input.timeout ?? maxMs) : Math.min(maxMs, input.timeout ?? maxMs);
-    const startedAt = clock.monotonic();
+    const { isReported } = sandbox.refusalReporting;
+    // The call's own limit ends it. Without one a person is asked, once.
+    const without = atTimeLimit.get(context) === "continue" ? MAX_GO_ON_MS : maxMs;
+    const limitMs = isReported ? (input.timeout ?? without) : Math.min(maxMs, input.timeout ?? maxMs);
     const process = await startProcess({
       ...started,
       stdin: input.stdin === undefined ? "closed" : "pipe",
-      timeoutMs: limitMs,
       signal,
       output: { separateStreams: true, openSpill: openSpill && (() => openSpill({ callId, caller })) },
       isSupervised: true,
@@ -370,30 +437,34 @@ export class CommandPreviews {
       if (input.stdin !== "") process.write(input.stdin);
       process.endInput();
     }
-    const isTooLarge = await waitWithin(process, view);
-    const isTimeout = process.exit?.reason === "timeout";
-    signal.throwIfAborted();
-    const run = {
+    return { input, context, view, process, cwd: started.cwd, limitMs };
+  }
+
+  async #describeRun(run: Attempt): Promise<{ output: ToolOutput<ExecDetails>; problem?: string }> {
+    const { reply, sandbox } = this.#dependencies;
+    const { input, context, process, limitMs } = run;
+    if (process.exit?.reason === "aborted") context.signal.throwIfAborted();
+    const described = {
       command: input.command,
-      workingDirectory: this.#files.show(started.cwd),
+      workingDirectory: this.#files.show(run.cwd),
       id: "preview",
       process,
       limitMs,
-      elapsedMs: clock.monotonic() - startedAt,
+      elapsedMs: 0,
       stopped: false,
       profile: "work" as const,
       input: input.stdin === undefined ? ("closed" as const) : ("ended" as const),
       next: (name: string, values: Readonly<Record<string, unknown>>) => nextCall(context, name, values),
     };
-    const output = await describeRun(run, replyLimits(context, reply));
+    const output = await describeRun(described, replyLimits(context, reply));
     if (output.details) output.details.processId = undefined;
-    const problem = isTooLarge ? "it writes too much" : problemOf(output.details, { limitMs, isReported });
-    return { output, problem, isTimeout };
+    const { isReported } = sandbox.refusalReporting;
+    const problem = run.isTooLarge ? "it writes too much" : problemOf(output.details, { limitMs, isReported });
+    return { output, problem };
   }
 
   #describeUsed(secrets: readonly string[]): string {
-    const names = listed(secrets.map((path) => showHiddenCharacters(this.#files.show(path))));
-    return `It opened ${names}, which it may only read after approval. It will run again after approval; its effects are not known`;
+    return `It opened ${this.#names(secrets)}, which it may only read after approval. It will run again after approval; its effects are not known`;
   }
 
   async #describe(
@@ -412,8 +483,7 @@ export class CommandPreviews {
     const facts = [localizedText("preview.ran", ran), ...refused];
     if (guarded.length > 0) facts.push(localizedText("preview.guarded", { text: describeGuarded(found, this.#files) }));
     if (denied.length > 0) {
-      const paths = listed(denied.map((path) => showHiddenCharacters(this.#files.show(path))));
-      facts.push(localizedText("preview.usedDenied", { paths }));
+      facts.push(localizedText("preview.usedDenied", { paths: this.#names(denied) }));
     }
     if (temporary.length > 0) facts.push(localizedText("preview.temporaryFiles", { count: temporary.length }));
     facts.push(localizedText(output === "" ? "preview.noOutput" : "preview.output"));
@@ -436,6 +506,11 @@ function isRun(run: Run | NotRecorded | undefined): run is Run {
   return typeof run === "object" && "result" in run;
 }
 
+/** A run is not made a third time. */
+function settled(run: Judged): Run | NotRecorded {
+  return typeof run === "object" && "readsHistory" in run ? "it reads the history of git" : run;
+}
+
 const MAX_NAMED = 5;
 
 function listed(names: readonly string[]): string {
@@ -448,10 +523,6 @@ interface HistoryUse {
   hide?: readonly string[];
   /** It reads this, and a person has to know. */
   readsHistory?: string;
-}
-
-function historyFact(path: string | undefined): LocalizedText[] {
-  return path === undefined ? [] : [localizedText("preview.readsHistory", { path })];
 }
 
 /** Programs write their caches and notes of updates without being asked to. */
@@ -515,19 +586,20 @@ function unknownEffects(why: string): ShownEffects {
   return { facts: [localizedText("preview.unknownEffects", { why })], blocks: [] };
 }
 
-/** Resolves with whether it was killed because it fills the disk. */
-async function waitWithin(process: RunningProcess, view: CommandView): Promise<boolean> {
-  let isTooLarge = false;
+/** Resolves when it has ended, or when its time is over. It is killed if it fills the disk. */
+async function waitWithin(run: Attempt): Promise<void> {
+  const { process, view, limitMs } = run;
   const timer = setInterval(() => {
     if (!view.isTooLarge) return;
-    isTooLarge = true;
+    run.isTooLarge = true;
     void process.kill("killed");
   }, DISK_CHECK_MS);
+  let late: NodeJS.Timeout | undefined;
   try {
-    await process.wait();
-    return isTooLarge;
+    await Promise.race([process.wait(), new Promise((resolve) => (late = setTimeout(resolve, limitMs)))]);
   } finally {
     clearInterval(timer);
+    clearTimeout(late);
   }
 }
 
