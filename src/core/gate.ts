@@ -225,3 +225,7 @@ export function notifyStop(context: object, why: ToolError): void {
 
 /** What the preview of a context does when it reaches its time limit: it pauses what it runs, or goes on. Default: it ends it. */
 export const atTimeLimit = new WeakMap<object, "pause" | "continue">();
+
+/** How long a paused run waits for its answer, and how long one may go on. */
+export const MAX_PAUSE_MS = 30 * 60_000;
+export const MAX_GO_ON_MS = 24 * 60 * 60_000;

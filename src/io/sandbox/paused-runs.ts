@@ -1,11 +1,9 @@
 import { readFileSync } from "node:fs";
 import { freemem, totalmem } from "node:os";
+import { MAX_PAUSE_MS } from "../../core/gate.ts";
 import type { RunningProcess } from "../shell/run-process.ts";
 import { refusedNetwork } from "./refusals.ts";
 
-/** How long a paused command waits for its answer, and how long one runs that goes on. */
-export const MAX_PAUSE_MS = 30 * 60_000;
-export const MAX_GO_ON_MS = 24 * 60 * 60_000;
 const MAX_PAUSED = 8;
 /** With a smaller share of free memory none is paused, and paused ones are ended. */
 const MIN_FREE_SHARE = 0.1;

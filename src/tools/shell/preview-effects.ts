@@ -5,7 +5,7 @@ import type { Caller } from "../../core/call.ts";
 import { text } from "../../core/content.ts";
 import { errorMessage, toolError } from "../../core/error.ts";
 import { type LocalizedText, localizedText, type TextKey } from "../../core/localized-text.ts";
-import { atTimeLimit } from "../../core/gate.ts";
+import { atTimeLimit, MAX_GO_ON_MS, MAX_PAUSE_MS } from "../../core/gate.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { nextCall } from "../../core/results/next-call.ts";
 import type { Preview, ToolContext } from "../../core/tool.ts";
@@ -13,7 +13,7 @@ import { createFiles, type Files, filesOfCommands } from "../../io/files/files.t
 import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { applyEffects, changedSince } from "../../io/sandbox/apply-effects.ts";
 import { type Effect, UnrecordableEffect } from "../../io/sandbox/effects.ts";
-import { MAX_GO_ON_MS, MAX_PAUSE_MS, type PausedRun, type PausedRuns } from "../../io/sandbox/paused-runs.ts";
+import type { PausedRun, PausedRuns } from "../../io/sandbox/paused-runs.ts";
 import { PreviewStore, type RecordedRun } from "../../io/sandbox/preview-store.ts";
 import { objectFolders } from "../../io/sandbox/profiles.ts";
 import type { CommandView, Sandbox } from "../../io/sandbox/sandbox.ts";
