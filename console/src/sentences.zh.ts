@@ -7,6 +7,7 @@ const SENTENCES_ZH: Readonly<Record<string, string>> = {
   "it needs the network": "它需要网络",
   "it is dangerous": "它有危险",
   "it is interactive": "它需要交互",
+  "it was ended": "它已被结束",
   "it runs outside the sandbox": "它在沙箱之外运行",
   "it continues in the background": "它会在后台继续运行",
   "it waits or runs for long": "它会等待或长时间运行",
