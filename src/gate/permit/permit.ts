@@ -371,7 +371,6 @@ export class Permit implements Stage {
     const goesOn = previous !== undefined && maySpendTime(call, previous);
     const hasEnded = goesOn && preview?.hasNoEffects === true;
     const world: CallWorld = { verdict, preview, workspace: contextFor(call).workspace, overlay: overlayOf?.(call) };
-    // Nothing is left to ask about.
     if (hasEnded) world.previewHash = previous.question?.binding.preview;
     const paused = this.#options.pausedRun?.(call);
     const suggested = savable(questions ? undefined : await suggestRules?.(call));

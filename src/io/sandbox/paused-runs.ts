@@ -35,7 +35,7 @@ export class PausedRun {
     if (!this.#goingOn) this.#timer = this.#endAfter(MAX_PAUSE_MS);
   }
 
-  /** After a yes: goes on where it is. Resolves when it has ended and was judged; undefined if it was ended before. */
+  /** After a yes. Resolves when it has ended and was judged; undefined if it was ended before. */
   async goOn(): Promise<unknown> {
     if (this.signal.aborted) return undefined;
     this.#stopTimers();

@@ -506,7 +506,6 @@ function isRun(run: Run | NotRecorded | undefined): run is Run {
   return typeof run === "object" && "result" in run;
 }
 
-/** A run is not made a third time. */
 function settled(run: Judged): Run | NotRecorded {
   return typeof run === "object" && "readsHistory" in run ? "it reads the history of git" : run;
 }
