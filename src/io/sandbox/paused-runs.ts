@@ -15,7 +15,7 @@ const CHECK_MS = 1000;
 export class PausedRun {
   readonly #controller = new AbortController();
   /** Aborted when it cannot go on any more. */
-  readonly signal = this.#controller.signal;
+  readonly signal: AbortSignal = this.#controller.signal;
   readonly #process: RunningProcess;
   readonly #finish: () => Promise<unknown>;
   /** Its processes may continue each other, and so does the host while it reads much output. */
