@@ -315,8 +315,6 @@ describe.runIf(canRun("sandbox", missing))("a command that needs approval", () =
   });
 
   test.for([
-    ["curl example.com > x", {}, "it needs the network"],
-    ["npm install left-pad", {}, "it needs the network"],
     ["touch started && sleep 1", {}, "it waits or runs for long"],
     ["cat > x", { pty: true, timeout: 300 }, "it is interactive"],
     ["touch x", { run_in_background: true }, "it continues in the background"],
@@ -327,6 +325,15 @@ describe.runIf(canRun("sandbox", missing))("a command that needs approval", () =
     answer = () => ({ approved: false });
     await run(command, more);
     expect(shown()).toContain(`Its effects are not known before it runs: ${why}`);
+    expect(picture()).toEqual(before);
+  });
+
+  test.each(["curl example.com > x", "npm install left-pad"])("says what %j lacks, and no preview", async (command) => {
+    const before = picture();
+    answer = () => ({ approved: false });
+    await run(command, {});
+    const lacks = "It needs the network, which it will not have: expect it to fail.";
+    expect(shown()).toContain(`${lacks} Its effects are not known before it runs.`);
     expect(picture()).toEqual(before);
   });
 
