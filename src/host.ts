@@ -71,7 +71,7 @@ export function openHaft<Name extends CapabilityName>(
 ): Promise<PartialHost<Name>>;
 export async function openHaft(folder: string = process.cwd(), options: OpenOptions = {}): Promise<HaftHost> {
   checkKeys("openHaft", options, OPTION_KEYS);
-  const { provenance, onWarning = (warning) => process.emitWarning(warning, { code: "HAFT_WARNING" }) } = options;
+  const { provenance } = options;
   const overrides = provenance ? { ...options.overrides, provenance } : options.overrides;
-  return openHost(folder, { ...options, overrides, onWarning });
+  return openHost(folder, { ...options, overrides });
 }

@@ -219,7 +219,7 @@ export const runtime = defineCapability({
     await keeper.open();
     if (!isShortLived) {
       await stored.owners.setRules(() => rulesDigest(rules));
-      for (const warning of await otherRules(stored.owners, rules)) warn(warning);
+      if (isShared) for (const warning of await otherRules(stored.owners, rules)) warn(warning);
     }
     const openWebhook = (settings = config.value.approvals.webhook) =>
       settings && new ApprovalWebhook(value, { settings, clock, warn });

@@ -9,6 +9,7 @@ const GROUPS: Readonly<Record<string, RegExp>> = {
   "dist/chunks/*.js": /^dist\/chunks\/[\w-]+\.js$/,
   "dist/cli/chunks/*.cjs": /^dist\/cli\/chunks\/[\w-]+\.cjs$/,
   "dist/console/assets/*.js": /^dist\/console\/assets\/[\w.-]+\.js$/,
+  "dist/console/assets/*.br": /^dist\/console\/assets\/[\w.-]+\.br$/,
   "dist/console/assets/*.css": /^dist\/console\/assets\/[\w-]+\.css$/,
   "dist/**/*.d.ts": /^dist\/(?!cli\/|console\/)(?:[\w-]+\/)*[\w-]+\.d\.ts$/,
 };
@@ -25,6 +26,7 @@ const CONTENTS = [
   "dist/cli/main.js",
   "dist/client.js",
   "dist/compat.js",
+  "dist/console/assets/*.br",
   "dist/console/assets/*.css",
   "dist/console/assets/*.js",
   "dist/console/canvas/marked.js",

@@ -7,7 +7,6 @@ import { useToolTitle } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { PHONE } from "../../parts/sheet.tsx";
 import { useMedia } from "../../parts/use-media.ts";
-import { useIsQueued } from "../work/use-is-queued.ts";
 import { NextStep } from "../welcome/next-step.tsx";
 import { type AnswerLine, type Answers, type Decision, canRevert, hasStarted, isOnItsWay } from "./use-answers.ts";
 
@@ -26,7 +25,6 @@ const words = defineWords({
   stillOpen: ["The question is still open.", "请求仍在等待回答。"],
   again: ["Try again", "重试"],
   running: ["running…", "运行中…"],
-  queued: ["queued behind another call…", "排在另一个调用之后…"],
   notStarted: ["approved, not started yet", "已批准，尚未开始"],
   completed: ["completed", "完成"],
   failed: (why: string) => [`failed: ${why}`, `失败：${why}`],
@@ -137,13 +135,12 @@ export function Delivery({ line, onRetry }: { line: AnswerLine | undefined; onRe
   );
 }
 
-function useOutcome({ state, approval, answered, problem, request }: AnswerLine): { text: string; tone: string } {
+function useOutcome({ state, answered, problem, request }: AnswerLine): { text: string; tone: string } {
   const w = useWords(words);
-  const isQueued = useIsQueued(state === "running" && answered ? answered.approval : approval);
   const result = answered?.result;
   if (state === "sending") return { text: "", tone: "busy" };
   if (state === "running") {
-    const text = answered && !hasStarted(answered) ? w.notStarted : isQueued ? w.queued : w.running;
+    const text = answered && !hasStarted(answered) ? w.notStarted : w.running;
     return { text, tone: "busy" };
   }
   if (state === "undoing") return { text: w.undoing, tone: "busy" };

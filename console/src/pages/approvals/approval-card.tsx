@@ -22,7 +22,6 @@ import { useKeys } from "../../parts/use-keys.ts";
 import { useToolTitle } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { AnswerBar } from "./answer-bar.tsx";
-import { useIsQueued } from "../work/use-is-queued.ts";
 import { GrantsOf } from "../policy/grant-list.tsx";
 import { CallEffect, DownloadLink } from "./call-effect.tsx";
 import { Countdown } from "./countdown.tsx";
@@ -87,7 +86,6 @@ const words = defineWords({
   call: ["The call", "该调用"],
   running: ["The call is running.", "调用正在运行。"],
   notStarted: ["The call has not started yet.", "调用尚未开始。"],
-  queued: ["The call is queued behind another call.", "调用排在另一个调用之后。"],
   back: ["All approvals", "全部审批"],
   expand: ["Show or hide the exact request", "显示或隐藏完整请求"],
 });
@@ -354,7 +352,6 @@ function Answered({ approval }: { approval: ApprovalInfo }) {
     everyMs: isEnded ? undefined : RESULT_INTERVAL_MS,
   });
   const callState = data?.approval.call.state;
-  const isQueued = useIsQueued(data?.approval ?? approval);
   const hasEnded = data?.result !== undefined || callState === "ended";
   useEffect(() => setEnded(hasEnded), [hasEnded]);
   return (
@@ -366,7 +363,7 @@ function Answered({ approval }: { approval: ApprovalInfo }) {
         {approval.note ? <VisibleText text={`“${approval.note}”`} /> : null}
         <Link href={`/work/${encodeURIComponent(approval.callId)}`}>{w.call}</Link>
       </p>
-      {callState === "running" ? <p className="muted">{isQueued ? w.queued : w.running}</p> : null}
+      {callState === "running" ? <p className="muted">{w.running}</p> : null}
       {callState === "approved" ? <p className="muted">{w.notStarted}</p> : null}
       {data?.result ? <ResultView result={data.result} /> : null}
     </section>
