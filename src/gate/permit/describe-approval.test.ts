@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import "../../io/shell/command-signature.ts";
 import { anApproval } from "../../calls/approval.fixture.ts";
 import { showInline } from "./approval-parts.ts";
 import { describeApproval, showText } from "./describe-approval.ts";
