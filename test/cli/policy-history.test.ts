@@ -1,6 +1,7 @@
 // What the record of calls says about a policy: through the command line, on calls that really ran.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { HostApi } from "../../src/api/host-api.ts";
 import { expect, test } from "vitest";
 import { createTool } from "../../src/core/create-tool.ts";
 import type { Simulation } from "../../src/contracts/policy.ts";
@@ -96,6 +97,9 @@ test("what people answered yes to in several sessions is proposed, accepted, and
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
   expect((await haft("policy", "suggest", "--since", tomorrow, "--accept", id)).code).toBe(1);
   expect((await haft("policy", "suggest", "--for", "1h")).code).toBe(2);
+  const handlers = await new HostApi(host).handlersOf("policy");
+  const endless = { body: { id, answer: "accept", grant: {} }, identity: { name: "ann" } } as never;
+  await expect(handlers?.answerProposal(endless)).rejects.toThrow("When does this grant end?");
   // As a grant: it ends, its uses are counted, and while it lasts the same is not proposed.
   const granted = (await haft("policy", "suggest", "--accept", id, "--for", "1h", "--uses", "2")).stdout;
   expect(granted).toContain(": Write(./docs/*.md)");

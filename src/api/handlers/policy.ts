@@ -5,7 +5,7 @@ import { validatedInput } from "../../core/create-tool.ts";
 import { attempt, errorMessage } from "../../core/error.ts";
 import { type Approval, isOneLine } from "../../calls/approval.ts";
 import { callKey } from "../../calls/calls.ts";
-import type { Grant } from "../../calls/grants.ts";
+import type { Grant, GrantDraft } from "../../calls/grants.ts";
 import { fromMicros } from "../../calls/limits.ts";
 import type { ConfigSource } from "../../config/sources.ts";
 import type { Verdict } from "../../contracts/basics.ts";
@@ -359,6 +359,7 @@ export function createPolicyApi(
       }
       const { rules } = proposal;
       if (bounds) {
+        requireEnd(bounds);
         const { grants } = haft.policy;
         const draft = { ...bounds, holder: {}, rules, tools: grants.check({ rules, ...bounds }) };
         const given = await grants.give({ ...draft, why: PROPOSED, by: identity.name, via: "proposal" });
@@ -667,6 +668,12 @@ function bareRules(ruleSet: RuleSet, tool: AnyTool, cwd: string) {
 }
 
 const MAX_HABITS = 50;
+/** What a person gives without a question has an end, whoever may use it. */
+function requireEnd({ minutes, maxUses }: Pick<GrantDraft, "minutes" | "maxUses">): void {
+  if (minutes === undefined && maxUses === undefined)
+    throw new ApiError("bad_request", "When does this grant end?", "Give it minutes or a number of uses.");
+}
+
 const DEFAULT_GRANTS = 100;
 
 export function createGrantsApi({ policy: { grants } }: Pick<Haft, "policy">): Handlers<typeof grantsContract> {
@@ -709,8 +716,7 @@ export function createGrantsApi({ policy: { grants } }: Pick<Haft, "policy">): H
       const holder = { user, session, agent };
       if (Object.values(holder).every((value) => value === undefined))
         throw new ApiError("bad_request", "Who may use this grant?", "Name a session, a user or an agent.");
-      if (bounds.minutes === undefined && bounds.maxUses === undefined)
-        throw new ApiError("bad_request", "When does this grant end?", "Give it minutes or a number of uses.");
+      requireEnd(bounds);
       const tools = grants.check({ rules, ...bounds });
       return describe(await grants.give({ holder, rules, tools, ...bounds, why, by, via: "api" }));
     },

@@ -173,7 +173,8 @@ const suggest = defineCommand({
       const answer = accept === undefined ? "never" : "accept";
       const grant = isBounded ? { minutes: ms === undefined ? undefined : ms / 60_000, maxUses: uses } : undefined;
       const answered = await client.policy.answerProposal({ id, answer, from: since, grant });
-      const done = answer === "accept" ? (grant ? `granted (${answered.grant})` : "saved") : "not proposed again";
+      const done =
+        answer === "accept" ? (grant ? `granted to everybody (${answered.grant})` : "saved") : "not proposed again";
       return output.data(answered, ({ rules }) => rules.map((rule) => `${done}: ${safeLine(rule)}`));
     }
     let page: { items: RankedProposal[]; left: LeftQuestions[] } = await client.policy.proposals({ from: since });
